@@ -17,7 +17,7 @@ OUT = HERE / "page/thumbs"
 
 def main():
     OUT.mkdir(exist_ok=True)
-    listed = re.search(r"PRESETS: &\[Preset\] = presets!\[(.*?)\]", (CRATES / "thalweg/src/presets.rs").read_text(), re.S).group(1)
+    listed = re.search(r"PRESETS: &\[Preset\] = presets!\[(.*?)\]", (CRATES / "thalweg-sim/src/presets.rs").read_text(), re.S).group(1)
     names = re.findall(r'"(\w+)"', listed)
     for name in names:
         picture = Image.open(CRATES / f"thalweg-cli/thumbnails/{name}.png").convert("RGB")
@@ -25,7 +25,7 @@ def main():
     still = Image.open(CRATES.parent / "docs/gallery/alpine_view.png").convert("RGB")
     still.thumbnail((640, 640))
     still.save(OUT / "still.jpg", quality=70, optimize=True)
-    about = [tomllib.loads((CRATES / f"thalweg/presets/{name}.toml").read_text())["about"] for name in names]
+    about = [tomllib.loads((CRATES / f"thalweg-sim/presets/{name}.toml").read_text())["about"] for name in names]
     (OUT / "presets.json").write_text(json.dumps(list(zip(names, about)), ensure_ascii=False, indent=0) + "\n")
     print(sum(path.stat().st_size for path in OUT.iterdir()), "bytes")
 

@@ -10,7 +10,7 @@ import rasterio
 from rasterio.windows import Window
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg/presets/jacksboro.tif"
+REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
 THALWEG = os.environ["THALWEG"]
 
 UNITS = {

@@ -46,7 +46,7 @@ def test_a_worlds_report(tmp_path):
 
 
 def test_a_report_says_what_goes_on_on_local_levels(tmp_path):
-    recipe = (ROOT / "crates/thalweg/presets/hills.toml").read_text(encoding="utf-8")
+    recipe = (ROOT / "crates/thalweg-sim/presets/hills.toml").read_text(encoding="utf-8")
     recipe = re.sub(r"(?m)^coarsest = .*$", 'beyond = "local"\nlocal_from = 32', recipe)
     (tmp_path / "local.toml").write_text(recipe, encoding="utf-8")
     code, _, err = run(tmp_path, "build", "local.toml", "--cells", "64", "--out", "w", "--quiet")
@@ -72,7 +72,7 @@ def test_the_schema_of_recipes_takes_the_recipes_and_no_others(tmp_path):
     assert code == 0
     schema = json.loads(out)
     jsonschema.Draft202012Validator.check_schema(schema)
-    recipes = sorted([*(ROOT / "recipes").rglob("*.toml"), *(ROOT / "crates/thalweg/presets").glob("*.toml")])
+    recipes = sorted([*(ROOT / "recipes").rglob("*.toml"), *(ROOT / "crates/thalweg-sim/presets").glob("*.toml")])
     assert recipes
     for path in recipes:
         recipe = tomllib.loads(path.read_text(encoding="utf-8"))

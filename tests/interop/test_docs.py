@@ -25,7 +25,7 @@ def commands(page):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
 def test_the_commands_of_a_page_work(page, tmp_path):
-    shutil.copy(ROOT / "crates/thalweg/presets/jacksboro.tif", tmp_path)
+    shutil.copy(ROOT / "crates/thalweg-sim/presets/jacksboro.tif", tmp_path)
     for recipe in blocks(page, "toml"):
         name = re.search(r'^name = "(\w+)"$', recipe, re.MULTILINE).group(1)
         (tmp_path / f"{name}.toml").write_text(recipe, encoding="utf-8")

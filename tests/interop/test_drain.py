@@ -14,7 +14,7 @@ from PIL import Image
 from test_cli import checked
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg/presets/jacksboro.tif"
+REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
 # ESRI's codes: rows and columns to the neighbour.
 STEPS = {1: (0, 1), 2: (1, 1), 4: (1, 0), 8: (1, -1), 16: (0, -1), 32: (-1, -1), 64: (-1, 0), 128: (-1, 1)}
 

@@ -13,7 +13,7 @@ from long import long_or
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONG = bool(os.environ.get("THALWEG_LONG"))
-PRESETS = sorted(path.stem for path in (ROOT / "crates/thalweg/presets").glob("*.toml"))
+PRESETS = sorted(path.stem for path in (ROOT / "crates/thalweg-sim/presets").glob("*.toml"))
 # Dunes lie as the wind lays them: between their crests are hollows without a way out, and no rivers.
 WINDY = ["desert"]
 # Their grid is a file's.
@@ -22,7 +22,7 @@ OWN_SIZE = ["aged"]
 LEAST = {"river_delta": 256}
 # The numbers of receivers in files, from the east on.
 CLOCKWISE = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
-LEVELS = [name for name in PRESETS if "\ncoarsest" in (ROOT / f"crates/thalweg/presets/{name}.toml").read_text(encoding="utf-8")]
+LEVELS = [name for name in PRESETS if "\ncoarsest" in (ROOT / f"crates/thalweg-sim/presets/{name}.toml").read_text(encoding="utf-8")]
 
 
 def walked(heights, exits):
@@ -154,7 +154,7 @@ def test_strict_pits_by_hand():
 
 def local_recipe(name, cells, global_cells):
     """A preset whose levels beyond the global one are local."""
-    text = (ROOT / f"crates/thalweg/presets/{name}.toml").read_text(encoding="utf-8")
+    text = (ROOT / f"crates/thalweg-sim/presets/{name}.toml").read_text(encoding="utf-8")
     text = re.sub(r"(?m)^coarsest = .*\n", "", text)
     # A stage that goes down to cells of some width must have them, so the map is a part of the preset's.
     if finest := [float(width) for width in re.findall(r"finest = ([0-9.]+)", text) if float(width) > 0.1]:

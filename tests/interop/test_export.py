@@ -19,7 +19,7 @@ from rio_cogeo import cog_validate
 from long import ROOT, long_or
 
 THALWEG = os.environ["THALWEG"]
-REAL = ROOT / "crates/thalweg/presets/jacksboro.tif"
+REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
 
 
 def run(folder, *words):

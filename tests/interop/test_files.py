@@ -18,7 +18,7 @@ import rasterio
 from PIL import Image
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg/presets/jacksboro.tif"
+REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
 NODATA = -9999.0
 
 

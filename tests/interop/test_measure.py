@@ -10,7 +10,7 @@ import rasterio
 from rasterio.transform import from_origin
 
 THALWEG = os.environ["THALWEG"]
-JACKSBORO = os.path.join(os.path.dirname(__file__), "../../crates/thalweg/presets/jacksboro.tif")
+JACKSBORO = os.path.join(os.path.dirname(__file__), "../../crates/thalweg-sim/presets/jacksboro.tif")
 
 
 def hills(side, cell, beta, seed):

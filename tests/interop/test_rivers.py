@@ -13,7 +13,7 @@ import rasterio
 from test_cli import checked
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg/presets/jacksboro.tif"
+REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
 
 
 def run(folder, *words):

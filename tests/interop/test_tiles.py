@@ -405,7 +405,7 @@ def test_the_exports_layers_and_its_page_are_served(server, place):
     north = (a(-1, -1) + 2 * a(-1, 0) + a(-1, 1) - a(1, -1) - 2 * a(1, 0) - a(1, 1)) / (8 * pixel)
     lit = np.maximum(0, (0.5 * east - 0.5 * north + np.sqrt(0.5)) / np.sqrt(east**2 + north**2 + 1)) * 255
     assert (light[..., 1] == 255).all() and np.abs(light[1:-1, 1:-1, 0] - lit).max() < 0.6
-    page = os.path.join(os.path.dirname(__file__), "../../crates/thalweg/src/web/page")
+    page = os.path.join(os.path.dirname(__file__), "../../crates/thalweg-render/src/web/page")
     for path, name in (("/", "index.html"), ("/viewer.js", "viewer.js"), ("/viewer.css", "viewer.css")):
         headers, body = get(server, path)
         with open(os.path.join(page, name), "rb") as file:

@@ -17,7 +17,7 @@ import rasterio
 from rasterio.transform import from_origin
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TABLE = ROOT / "crates/thalweg/src/io/units/epsg.tsv"
+TABLE = ROOT / "crates/thalweg-io/src/units/epsg.tsv"
 UTM = "EPSG:32611"
 LONG = "THALWEG_LONG" in os.environ
 

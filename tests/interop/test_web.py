@@ -21,7 +21,7 @@ from rasterio.warp import Resampling, reproject, transform
 from long import ROOT, long_or
 
 THALWEG = os.environ["THALWEG"]
-PAGE = ROOT / "crates/thalweg/src/web/page"
+PAGE = ROOT / "crates/thalweg-render/src/web/page"
 R = 6378137.0
 # The circumference of the sphere of EPSG:3857.
 MAP = 2 * np.pi * R

@@ -9,7 +9,7 @@ import pytest
 import rasterio
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg/presets/jacksboro.tif"
+REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
 THALWEG = os.environ["THALWEG"]
 
 

@@ -14,7 +14,7 @@ import rasterio
 
 HERE = pathlib.Path(__file__).parent
 THALWEG = os.environ["THALWEG"]
-REAL = HERE.parents[1] / "crates/thalweg/presets/jacksboro.tif"
+REAL = HERE.parents[1] / "crates/thalweg-sim/presets/jacksboro.tif"
 
 
 def run(folder, *words):

@@ -34,7 +34,7 @@ def test_the_page_runs_as_written(page, tmp_path, monkeypatch):
     needs, files = PAGES[page]
     for name in needs:
         pytest.importorskip(name)
-    shutil.copy(ROOT / "crates/thalweg/presets/jacksboro.tif", tmp_path)
+    shutil.copy(ROOT / "crates/thalweg-sim/presets/jacksboro.tif", tmp_path)
     monkeypatch.setenv("RUNS", "6")
     text = path.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

@@ -11,7 +11,7 @@ import pytest
 import thalweg as tw
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg/presets/jacksboro.tif"
+REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
 
 pytestmark = pytest.mark.skipif("THALWEG" not in os.environ, reason="needs the built command")
 

@@ -13,7 +13,7 @@ xr = pytest.importorskip("xarray")
 import thalweg as tw  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg/presets/jacksboro.tif"
+REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
 
 
 @pytest.fixture

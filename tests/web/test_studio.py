@@ -140,7 +140,7 @@ def waited(folder, name, seconds=30):
 PROGRAMS = ["unreal", "unity", "terrain3d", "hterrain", "blender", "bevy", "worldpainter", "gis", "web"]
 
 
-@pytest.mark.parametrize("preset", sorted(path.stem for path in (ROOT / "crates/thalweg/presets").glob("*.toml")))
+@pytest.mark.parametrize("preset", sorted(path.stem for path in (ROOT / "crates/thalweg-sim/presets").glob("*.toml")))
 def test_a_world_is_taken_home_whole(browser, server, tmp_path, preset):
     page = browser.page(server.address + "#" + preset)
     page.downloads(tmp_path)

@@ -85,7 +85,7 @@ def test_a_model_has_the_commands_bits_on_four_threads(page, tmp_path, path):
         assert found.get("prints") == wanted and found["count"] == threads, (threads, found)
 
 
-PRESETS = sorted((ROOT / "crates/thalweg/presets").glob("*.toml"))
+PRESETS = sorted((ROOT / "crates/thalweg-sim/presets").glob("*.toml"))
 
 
 @pytest.mark.parametrize("path", PRESETS, ids=lambda path: path.stem)

@@ -17,15 +17,15 @@ pub fn bench(words: &[&str]) -> Outcome {
     let python = python()?;
     install(&python)?;
     gdaldem();
-    wheel::install(&python, &wheel::build("release")?)?;
-    cargo(&["build", "--release", "--package", "thalweg-cli"])?;
+    wheel::install(&python, &wheel::build("dist")?)?;
+    cargo(&["build", "--profile", "dist", "--package", "thalweg-cli"])?;
     let noise = "tests/peers/noise/Cargo.toml";
     cargo(&["build", "--release", "--locked", "--manifest-path", noise, "--target-dir", "target/peers"])?;
     let built = |path: &str| root().join(format!("target/{path}{}", std::env::consts::EXE_SUFFIX));
     run(program(&python)
         .arg("tests/peers/bench.py")
         .arg("--thalweg")
-        .arg(built("release/thalweg"))
+        .arg(built("dist/thalweg"))
         .arg("--noise")
         .arg(built("peers/release/thalweg-peers"))
         .args(words))

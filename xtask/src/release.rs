@@ -52,7 +52,7 @@ pub fn release() -> Outcome {
     for artifact in artifacts()? {
         archive(&artifact, &version, &folder)?;
     }
-    let wheel = wheel::build("release")?;
+    let wheel = wheel::build("dist")?;
     let name = wheel.file_name().ok_or("the wheel has no name")?;
     fs::copy(&wheel, folder.join(name)).map_err(|error| format!("{}: {error}", wheel.display()))?;
     write(&folder.join("SHA256SUMS"), sums(&folder)?.as_bytes())?;
@@ -80,7 +80,7 @@ fn artifacts() -> Outcome<Vec<Artifact>> {
 fn archive(artifact: &Artifact, version: &str, folder: &Path) -> Outcome {
     let target = &artifact.target;
     let mut build = cargo_command();
-    build.args(["build", "--release", "--locked", "--package", PACKAGE, "--target", target]);
+    build.args(["build", "--profile", "dist", "--locked", "--package", PACKAGE, "--target", target]);
     if artifact.studio {
         build.args(["--features", "studio"]);
     }
@@ -90,7 +90,7 @@ fn archive(artifact: &Artifact, version: &str, folder: &Path) -> Outcome {
     }
     run(&mut build)?;
     let file = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
-    let built = built()?.parent().ok_or("there is no target folder")?.join(target).join("release").join(&file);
+    let built = built()?.parent().ok_or("there is no target folder")?.join(target).join("dist").join(&file);
     let bytes = fs::read(&built).map_err(|error| format!("{}: {error}", built.display()))?;
     if artifact.is_static && asks_for_loader(&bytes) {
         return Err(format!("{}: was to be static, and asks for the system's loader", built.display()));

@@ -446,7 +446,7 @@ fn resample_and_crop_reshape() {
 fn what_is_resampled_can_be_read_whatever_its_sides() {
     // A side that does not come to whole cells is no reason to write cells that are not square, which nobody takes.
     let place = Place::new();
-    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg/presets/jacksboro.tif"), place.path("dem.tif"))
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif"), place.path("dem.tif"))
         .unwrap();
     let middle = |file: &str| {
         let known: serde_json::Value = serde_json::from_str(&place.works(&format!("info {file} --json"))).unwrap();

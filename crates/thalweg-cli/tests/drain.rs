@@ -8,7 +8,7 @@ use common::{Place, text};
 use thalweg::flow::STEPS;
 use thalweg::io::{Samples, read};
 
-const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg/presets/jacksboro.tif");
+const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif");
 
 fn with_real() -> Place {
     let place = Place::new();

@@ -310,7 +310,7 @@ fn recipes() -> Vec<String> {
     let quick = ["thermal", "hydrology", "stream_power", "trees", "pipes"];
     let quick = quick.map(|name| folder.join(format!("models/{name}.toml")));
     let all = || {
-        let files = [folder.join("../crates/thalweg/presets"), folder.join("models")]
+        let files = [folder.join("../crates/thalweg-sim/presets"), folder.join("models")]
             .into_iter()
             .flat_map(|folder| fs::read_dir(folder).unwrap());
         let mut files: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();

@@ -5,7 +5,7 @@ mod common;
 use common::{Place, text};
 use thalweg::io::read;
 
-const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg/presets/jacksboro.tif");
+const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif");
 
 #[test]
 fn a_real_model_gets_rivers_that_pass_every_check() {

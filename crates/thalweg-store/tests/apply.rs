@@ -15,7 +15,7 @@ use thalweg::terrain::{CellType, Cells, LOOSE, STANDING};
 use thalweg::{Grid, Height, Recipe, Run, Terrain, models};
 use thalweg_store::{Access, ApplyJob, Harm, Job, Level, Outcome, Plan, Pool, Store, Task, WindowedMap as _, Work};
 
-const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg/presets/jacksboro.tif");
+const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif");
 
 /// Hills with roughness, and no data over borders of tiles.
 fn hills(size: [usize; 2]) -> Terrain {

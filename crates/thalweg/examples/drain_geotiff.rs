@@ -6,7 +6,8 @@ use thalweg::{Error, Result};
 
 fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
-    let input = words.next().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/presets/jacksboro.tif").into());
+    let input =
+        words.next().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif").into());
     let folder = std::path::absolute(words.next().unwrap_or("drained".into())).map_err(Error::io(".", "find"))?;
 
     let loaded = load(&input, &LoadOptions::default())?;

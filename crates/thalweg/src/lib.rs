@@ -53,40 +53,19 @@
 //! threads, on any machine. The library prints nothing, asks nothing, owns no loop, and does not panic on input: what is wrong comes
 //! back as an [`Error`] that names the thing, its value and what is allowed.
 
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
-pub mod base;
-pub mod declare;
-pub mod export;
-pub mod flow;
-pub mod given;
-pub mod io;
-pub mod knobs;
-pub mod laws;
-pub mod local;
-pub mod model;
-pub mod models;
-pub mod noise;
-pub mod pictures;
-pub mod plan;
-pub mod presets;
-pub mod process;
-pub mod products;
-pub mod recipe;
-pub mod rivers;
-pub mod rocks;
-pub mod run;
-pub mod session;
-pub mod sketch;
-pub mod strata;
-pub mod survey;
-pub mod terrain;
-pub mod tiled;
-pub mod web;
-pub mod world;
-pub mod world_files;
-pub mod world_folder;
+pub use thalweg_core::{base, choice, declare, params, terrain};
+pub use thalweg_export::{export, survey, world_files, world_folder};
+pub use thalweg_flow as flow;
+pub use thalweg_io as io;
+pub use thalweg_models::{model, models, process, rocks};
+pub use thalweg_noise::{self as noise, given, strata};
+pub use thalweg_refine as local;
+pub use thalweg_render::{pictures, products, web};
+pub use thalweg_rivers as rivers;
+pub use thalweg_sim::{knobs, laws, plan, presets, recipe, run, session, sketch, world};
+pub use thalweg_tiled as tiled;
 
 /// The programs of the README and of CONTRIBUTING are tests.
 #[cfg(doctest)]

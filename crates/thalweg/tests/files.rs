@@ -17,7 +17,7 @@ use thalweg::terrain::{CellType, Cells, HARDNESS, LayerSpec, Terrain};
 const SIZES: [[usize; 2]; 4] = [[1, 1], [1, 7], [33, 17], [5, 1]];
 
 fn jacksboro() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/jacksboro.tif")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../thalweg-sim/presets/jacksboro.tif")
 }
 
 fn folder() -> TempDir {

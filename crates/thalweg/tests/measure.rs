@@ -186,7 +186,7 @@ fn sea_is_no_land() {
 
 #[test]
 fn a_real_model_is_as_nature_is() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/presets/jacksboro.tif");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif");
     let real = thalweg::io::load(path, &Default::default()).unwrap().terrain;
     let found = measured(&real);
     for (name, [from, to]) in [

@@ -100,7 +100,7 @@ fn a_renamed_model_draws_the_numbers_that_it_drew() {
 fn recipes_of_ours_have_no_old_names() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut seen = 0;
-    for folder in ["recipes/models", "recipes/sources", "crates/thalweg/presets"] {
+    for folder in ["recipes/models", "recipes/sources", "crates/thalweg-sim/presets"] {
         let files = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
         for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "toml")) {
             assert_eq!(Recipe::read(&file).unwrap().warnings, Vec::<String>::new(), "{}", file.display());

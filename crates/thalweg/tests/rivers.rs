@@ -102,7 +102,9 @@ fn noise(seed: u64, more: &str) -> Terrain {
 }
 
 fn jacksboro() -> Terrain {
-    load(Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/jacksboro.tif"), &LoadOptions::default()).unwrap().terrain
+    load(Path::new(env!("CARGO_MANIFEST_DIR")).join("../thalweg-sim/presets/jacksboro.tif"), &LoadOptions::default())
+        .unwrap()
+        .terrain
 }
 
 #[test]

@@ -297,7 +297,7 @@ fn lakes_by_pieces_are_the_bytes_of_all_at_once() {
 
 #[test]
 fn an_elevation_model() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/jacksboro.tif");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../thalweg-sim/presets/jacksboro.tif");
     let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
     compare("jacksboro", &terrain, &SurveyOptions::default(), &[64, 97, 256, 1024]);
 }

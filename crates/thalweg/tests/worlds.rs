@@ -31,7 +31,7 @@ fn root() -> PathBuf {
 fn recipes() -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
     for (folder, path) in
-        [("", "crates/thalweg/presets"), ("models/", "recipes/models"), ("sources/", "recipes/sources")]
+        [("", "crates/thalweg-sim/presets"), ("models/", "recipes/models"), ("sources/", "recipes/sources")]
     {
         let entries = fs::read_dir(root().join(path)).unwrap();
         let toml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");

@@ -70,7 +70,7 @@ const MOST_BYTES: u64 = 400_000;
 const HEAD: &str = "\
 # Gallery
 
-Drawn by `cargo xtask gallery`, with the commands beneath each picture. Every preset is a file in `crates/thalweg/presets/`; every model
+Drawn by `cargo xtask gallery`, with the commands beneath each picture. Every preset is a file in `crates/thalweg-sim/presets/`; every model
 has a recipe of its own in `recipes/models/`, a few hundred cells wide and done in about a second.
 ";
 
@@ -136,7 +136,7 @@ fn entries() -> Outcome<Vec<Entry>> {
         name: "studio".to_string(),
         title: "The [studio](studio.md)".to_string(),
         about: "The window, while the preset `alpine` is being made; drawn without a display.".to_string(),
-        lines: vec![format!("{WINDOW}crates/thalweg/presets/alpine.toml 46 studio.png")],
+        lines: vec![format!("{WINDOW}crates/thalweg-sim/presets/alpine.toml 46 studio.png")],
     });
     for model in models::all() {
         let about = model.about();

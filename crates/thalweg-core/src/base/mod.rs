@@ -1,0 +1,11 @@
+//! What everything rests on: errors, names of files, memory, random numbers, and small numerics whose bits are the same everywhere.
+
+pub mod cast;
+pub mod clock;
+pub mod deflate;
+pub mod error;
+pub mod fourier;
+pub mod memory;
+pub mod names;
+pub mod power;
+pub mod rng;

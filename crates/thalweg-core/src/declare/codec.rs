@@ -1,0 +1,246 @@
+//! [`Row`]: things packed into a table, a thing a row, and read back. Each column is declared once, by [`columns!`].
+
+use crate::base::error::{Error, Result};
+use crate::terrain::grid::Grid;
+use crate::terrain::{Column, Table, Terrain};
+
+/// A thing that fills a row of a table.
+pub trait Row: Sized {
+    /// What messages call one.
+    const THING: &'static str;
+
+    /// The things as a table, in their order.
+    fn pack(things: impl Iterator<Item = Self> + Clone) -> Table;
+
+    /// The things of a table called `name`, which may come from anywhere.
+    ///
+    /// # Errors
+    /// A column that is missing, of another kind, or not as long as the others; a value that no thing can have.
+    fn unpack(name: &str, table: &Table) -> Result<impl Iterator<Item = Result<Self>>>;
+
+    /// What `accept` makes of the things of a table.
+    ///
+    /// # Errors
+    /// As [`Row::unpack`], and a thing that is not accepted, by its row.
+    fn read<T>(name: &str, table: &Table, accept: impl Fn(Self) -> Option<T>) -> Result<Vec<T>> {
+        let no_thing = |row: usize| format!("row {row} of the table is no {} inside this terrain", Self::THING);
+        let things = Self::unpack(name, table)?.enumerate();
+        things.map(|(row, thing)| accept(thing?).ok_or_else(|| Error::layer(name, no_thing(row)))).collect()
+    }
+
+    /// Takes the things of a table out of a terrain; none where there is no such table.
+    ///
+    /// # Errors
+    /// As [`Row::read`].
+    fn take(terrain: &mut Terrain, name: &str, accept: impl Fn(Self, &Grid) -> Option<Self>) -> Result<Vec<Self>> {
+        let Some(table) = terrain.tables.get(name) else { return Ok(Vec::new()) };
+        // What is refused stays where it was.
+        let things = Self::read(name, table, |thing| accept(thing, &terrain.grid))?;
+        terrain.tables.remove(name);
+        Ok(things)
+    }
+}
+
+/// Declares the columns of a thing, which is `Default`: name, kind of values (`i64` or `f32`), unit, and the field, or the
+/// part of a field, that it holds.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! columns {
+    ( $thing:ty { $( $name:ident: $kind:ty, $unit:literal = $field:ident $([$part:literal])?; )+ } ) => {
+        fn pack(things: impl Iterator<Item = Self> + Clone) -> $crate::terrain::Table {
+            let columns = vec![ $( (
+                stringify!($name).to_string(),
+                $unit.to_string(),
+                <$kind as $crate::declare::codec::Kind>::column(
+                    things.clone().map(|thing| $crate::declare::codec::Held::<$kind>::held(thing.$field $([$part])?)).collect(),
+                ),
+            ), )+ ];
+            $crate::terrain::Table { columns }
+        }
+
+        fn unpack(
+            name: &str,
+            table: &$crate::terrain::Table,
+        ) -> $crate::base::error::Result<impl Iterator<Item = $crate::base::error::Result<Self>>> {
+            $( let $name = $crate::declare::codec::column::<$kind>(name, table, stringify!($name))?; )+
+            Ok((0..table.len()).map(move |row| {
+                let mut thing = <$thing>::default();
+                $(
+                    thing.$field $([$part])? = $crate::declare::codec::Held::<$kind>::of($name[row])
+                        .ok_or_else(|| $crate::declare::codec::not_held(name, stringify!($name), row, $name[row]))?;
+                )+
+                Ok(thing)
+            }))
+        }
+    };
+}
+pub use columns;
+
+/// A kind of values that a column can be of.
+pub trait Kind: Copy + std::fmt::Display {
+    /// What messages call them.
+    const NAME: &'static str;
+    /// A column of these values.
+    fn column(values: Vec<Self>) -> Column;
+    /// The values of the column `name`; `None` if the table has no such column of this kind.
+    fn values<'a>(table: &'a Table, name: &str) -> Option<&'a [Self]>;
+}
+
+impl Kind for i64 {
+    const NAME: &'static str = "whole numbers";
+    fn column(values: Vec<Self>) -> Column {
+        Column::Int(values)
+    }
+    fn values<'a>(table: &'a Table, name: &str) -> Option<&'a [Self]> {
+        table.ints(name)
+    }
+}
+
+impl Kind for f32 {
+    const NAME: &'static str = "real numbers";
+    fn column(values: Vec<Self>) -> Column {
+        Column::Float(values)
+    }
+    fn values<'a>(table: &'a Table, name: &str) -> Option<&'a [Self]> {
+        table.floats(name)
+    }
+}
+
+/// A number of a thing that stands in a column of the kind `K`.
+pub trait Held<K>: Sized {
+    /// The value as it is stored in the column.
+    fn held(self) -> K;
+    /// `None` where it does not fit.
+    fn of(value: K) -> Option<Self>;
+}
+
+macro_rules! whole {
+    ($($number:ty),+) => { $(
+        impl Held<i64> for $number {
+            fn held(self) -> i64 {
+                self as i64
+            }
+            fn of(value: i64) -> Option<Self> {
+                Self::try_from(value).ok()
+            }
+        }
+    )+ };
+}
+// Of u64 what is under 2⁶³: numbers of particles are.
+whole!(u8, u32, i32, u64, i64);
+
+impl Held<i64> for bool {
+    fn held(self) -> i64 {
+        self.into()
+    }
+    fn of(value: i64) -> Option<Self> {
+        Some(value != 0)
+    }
+}
+
+impl Held<f32> for f32 {
+    fn held(self) -> f32 {
+        self
+    }
+    fn of(value: f32) -> Option<Self> {
+        Some(value)
+    }
+}
+
+/// The values of a column, as many as the table has rows.
+///
+/// # Errors
+/// When it is missing, of another kind, or of another length; `name` is the table's.
+pub fn column<'a, K: Kind>(name: &str, table: &'a Table, column: &str) -> Result<&'a [K]> {
+    let missing = || Error::layer(name, format!("is a table without the column `{column}` of {}", K::NAME));
+    let values = K::values(table, column).ok_or_else(missing)?;
+    if values.len() == table.len() {
+        return Ok(values);
+    }
+    let first = table.columns.first().map_or("", |(first, _, _)| first);
+    let lengths = format!("{} values, `{first}` has {}", values.len(), table.len());
+    Err(Error::layer(name, format!("is a table of columns of several lengths: `{column}` has {lengths}")))
+}
+
+/// A value of a column that no thing can have.
+pub fn not_held(name: &str, column: &str, row: usize, value: impl std::fmt::Display) -> Error {
+    Error::layer(name, format!("holds {value} in row {row} of its column `{column}`, which is out of range"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terrain::grid::Grid;
+
+    #[derive(Debug, Clone, Copy, PartialEq, Default)]
+    struct Thing {
+        number: u64,
+        cell: [i64; 2],
+        load: i32,
+        wet: bool,
+        size: f32,
+    }
+
+    impl Row for Thing {
+        const THING: &'static str = "thing";
+
+        columns! {
+            Thing {
+                number: i64, "1" = number;
+                row: i64, "cell" = cell[0];
+                column: i64, "cell" = cell[1];
+                load: i64, "m/65536" = load;
+                wet: i64, "1" = wet;
+                size: f32, "m" = size;
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_packed_comes_back_and_what_was_spoilt_is_named() {
+        let grid = Grid::new([4, 5], 10.0).unwrap();
+        let thing =
+            |n: u64| Thing { number: n, cell: [n as i64 % 4, 4], load: -(n as i32), wet: n == 2, size: 0.5 * n as f32 };
+        let things: Vec<Thing> = (0..7).map(thing).collect();
+        let table = Thing::pack(things.iter().copied());
+        assert_eq!(table.columns[3].1, "m/65536");
+        let read = |table: &Table| {
+            let accept = |thing: Thing| grid.local(thing.cell).map(|_| thing);
+            Thing::read("things", table, accept).map_err(|error| error.to_string())
+        };
+        assert_eq!(read(&table).unwrap(), things);
+        assert_eq!(read(&table.select(&[])).unwrap(), []);
+        for k in 0..table.columns.len() {
+            let name = table.columns[k].0.clone();
+            let spoilt = |change: &dyn Fn(&mut Table)| {
+                let mut spoilt = table.clone();
+                change(&mut spoilt);
+                let message = read(&spoilt).unwrap_err();
+                assert!(message.contains("`things`") && message.contains(&format!("`{name}`")), "{name}: {message}");
+            };
+            spoilt(&|table| drop(table.columns.remove(k)));
+            spoilt(&|table| table.columns[k].0.push('x'));
+            spoilt(&|table| {
+                let column = &mut table.columns[k].2;
+                *column = match column {
+                    Column::Int(values) => Column::Float(values.iter().map(|x| *x as f32).collect()),
+                    Column::Float(values) => Column::Int(values.iter().map(|x| *x as i64).collect()),
+                };
+            });
+            spoilt(&|table| match &mut table.columns[k].2 {
+                Column::Int(values) => drop(values.pop()),
+                Column::Float(values) => drop(values.pop()),
+            });
+        }
+        let wrong = |k: usize, value: i64| {
+            let mut wrong = table.clone();
+            let Column::Int(values) = &mut wrong.columns[k].2 else { panic!("whole") };
+            values[5] = value;
+            read(&wrong).unwrap_err()
+        };
+        assert!(wrong(3, 1 << 40).contains("holds 1099511627776 in row 5 of its column `load`"));
+        assert!(wrong(0, -1).contains("`number`"));
+        assert!(wrong(1, 4).contains("row 5 of the table is no thing inside this terrain"));
+        assert!(wrong(2, i64::MIN).contains("row 5"));
+    }
+}

@@ -1,0 +1,172 @@
+//! Values as little-endian bytes, and back. They are handed out piece by piece: writing or hashing a layer makes no copy of
+//! it.
+
+use std::convert::Infallible;
+
+use crate::base::error::{Error, Result};
+use crate::terrain::field::{Field, Size};
+use crate::terrain::height::Height;
+use crate::terrain::{CellType, Cells, Column, ColumnType};
+
+/// The values of a layer, a mask or a table's column.
+#[derive(Clone, Copy)]
+pub enum Values<'a> {
+    /// Heights in fixed point.
+    Heights(&'a [Height]),
+    /// Real numbers.
+    Floats(&'a [f32]),
+    /// Counts of a layer.
+    Counts(&'a [u32]),
+    /// Integers of a table's column.
+    Ints(&'a [i64]),
+    /// The cells of a mask.
+    Flags(&'a [bool]),
+}
+
+impl<'a> From<&'a Cells> for Values<'a> {
+    fn from(cells: &'a Cells) -> Self {
+        match cells {
+            Cells::Height(field) => Self::Heights(field.as_slice()),
+            Cells::Float(field) => Self::Floats(field.as_slice()),
+            Cells::Count(field) => Self::Counts(field.as_slice()),
+        }
+    }
+}
+
+impl<'a> From<&'a Column> for Values<'a> {
+    fn from(column: &'a Column) -> Self {
+        match column {
+            Column::Int(values) => Self::Ints(values),
+            Column::Float(values) => Self::Floats(values),
+        }
+    }
+}
+
+impl Values<'_> {
+    /// How many bytes they are.
+    pub fn byte_count(self) -> u64 {
+        let count = match self {
+            Self::Heights(v) => 4 * v.len(),
+            Self::Floats(v) => 4 * v.len(),
+            Self::Counts(v) => 4 * v.len(),
+            Self::Ints(v) => 8 * v.len(),
+            Self::Flags(v) => v.len(),
+        };
+        count as u64
+    }
+
+    /// Hands their bytes to `put`, in order, until it fails.
+    pub fn pour<E>(self, put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        match self {
+            Self::Heights(v) => pieces(v, |h| h.0.to_le_bytes(), put),
+            Self::Floats(v) => pieces(v, |x| x.to_le_bytes(), put),
+            Self::Counts(v) => pieces(v, |n| n.to_le_bytes(), put),
+            Self::Ints(v) => pieces(v, |n| n.to_le_bytes(), put),
+            Self::Flags(v) => pieces(v, |flag| [u8::from(*flag)], put),
+        }
+    }
+
+    fn to_vec(self) -> Vec<u8> {
+        let mut all = Vec::with_capacity(usize::try_from(self.byte_count()).unwrap_or(0));
+        let Ok(()) = self.pour(|bytes| {
+            all.extend_from_slice(bytes);
+            Ok::<_, Infallible>(())
+        });
+        all
+    }
+}
+
+impl Cells {
+    /// The cells as little-endian bytes, four each, row by row from the north-western corner.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        Values::from(self).to_vec()
+    }
+
+    /// Cells of that type, `size` rows and columns, from the bytes that [`Cells::to_bytes`] gives.
+    ///
+    /// # Errors
+    /// When the bytes are not four for each cell.
+    pub fn from_bytes(cells: CellType, size: Size, bytes: &[u8]) -> Result<Self> {
+        let words = words::<4>(bytes)?;
+        Ok(match cells {
+            CellType::Height => Self::Height(Field::from_vec(size, read(words, |b| Height(i32::from_le_bytes(b))))?),
+            CellType::Float => Self::Float(Field::from_vec(size, read(words, f32::from_le_bytes))?),
+            CellType::Count => Self::Count(Field::from_vec(size, read(words, u32::from_le_bytes))?),
+        })
+    }
+}
+
+impl Column {
+    /// The values as little-endian bytes, [so many](ColumnType::width) each, from the first row on.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        Values::from(self).to_vec()
+    }
+
+    /// A column of that type, from the bytes that [`Column::to_bytes`] gives.
+    ///
+    /// # Errors
+    /// When the last value is cut off.
+    pub fn from_bytes(column: ColumnType, bytes: &[u8]) -> Result<Self> {
+        Ok(match column {
+            ColumnType::Int => Self::Int(read(words(bytes)?, i64::from_le_bytes)),
+            ColumnType::Float => Self::Float(read(words(bytes)?, f32::from_le_bytes)),
+        })
+    }
+}
+
+/// Bytes in words of N.
+fn words<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]]> {
+    match bytes.as_chunks::<N>() {
+        (words, []) => Ok(words),
+        _ => Err(Error::value("bytes of values", bytes.len(), format!("a multiple of {N}"))),
+    }
+}
+
+fn read<T, const N: usize>(words: &[[u8; N]], value: impl Fn([u8; N]) -> T) -> Vec<T> {
+    words.iter().map(|word| value(*word)).collect()
+}
+
+fn pieces<T, const N: usize, E>(
+    values: &[T],
+    bytes: impl Fn(&T) -> [u8; N],
+    mut put: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut piece = Vec::new();
+    for values in values.chunks(1 << 14) {
+        piece.clear();
+        piece.extend(values.iter().flat_map(&bytes));
+        put(&piece)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_and_columns_come_back_to_the_bit_and_broken_ones_are_refused() {
+        let size = [3, 5];
+        let layers = [
+            Cells::Height(Field::generate(size, |i, j| Height(i as i32 - 70_000 * j as i32))),
+            Cells::Float(Field::generate(size, |i, j| [f32::MIN_POSITIVE, -0.0, f32::MAX][i] / (1 + j) as f32)),
+            Cells::Count(Field::generate(size, |i, j| u32::MAX - (5 * i + j) as u32)),
+        ];
+        for cells in layers {
+            let (kind, bytes) = (cells.cell_type(), cells.to_bytes());
+            let back = Cells::from_bytes(kind, size, &bytes).unwrap();
+            assert_eq!((&back, back.to_bytes()), (&cells, bytes.clone()));
+            assert!([1_usize, 4].iter().all(|first| Cells::from_bytes(kind, size, &bytes[*first..]).is_err()));
+            assert!([[5, 5], [usize::MAX, 2]].iter().all(|size| Cells::from_bytes(kind, *size, &bytes).is_err()));
+        }
+        for column in [Column::Int(vec![i64::MIN, 0, i64::MAX]), Column::Float(vec![-0.5, 0.0, f32::MAX])] {
+            let (kind, bytes) = (column.column_type(), column.to_bytes());
+            assert_eq!(bytes.len(), 3 * kind.width());
+            assert_eq!(Column::from_bytes(kind, &bytes).unwrap(), column);
+            assert!(Column::from_bytes(kind, &bytes[1..]).is_err());
+        }
+        // What files hold: the least byte first.
+        assert_eq!(Cells::Height(Field::new([1, 1], Height(0x0403_0201))).to_bytes(), [1, 2, 3, 4]);
+        assert_eq!(Column::Int(vec![1]).to_bytes(), [1, 0, 0, 0, 0, 0, 0, 0]);
+    }
+}

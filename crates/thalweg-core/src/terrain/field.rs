@@ -1,0 +1,193 @@
+//! [`Field`]: a two-dimensional array in row-major order, row 0 in the north.
+
+use std::ops::{Index, IndexMut};
+
+use rayon::prelude::*;
+
+use crate::base::error::{Error, Result};
+
+/// Rows and columns.
+pub type Size = [usize; 2];
+
+/// A dense two-dimensional array. `field[(i, j)]` is row `i` (southward), column `j` (eastward).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field<T> {
+    size: Size,
+    data: Vec<T>,
+}
+
+/// A rectangle of cells inside a field: first row and column, then rows and columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// First row and column.
+    pub start: [usize; 2],
+    /// Rows and columns.
+    pub size: Size,
+}
+
+impl<T: Clone> Field<T> {
+    /// A field of one value.
+    pub fn new(size: Size, value: T) -> Self {
+        Self { size, data: vec![value; size[0] * size[1]] }
+    }
+
+    /// The cells of `window`, which lies inside this field, copied.
+    pub fn window(&self, window: Window) -> Self {
+        let [i0, j0] = window.start;
+        let [rows, cols] = window.size;
+        let mut data = Vec::with_capacity(rows * cols);
+        for i in i0..i0 + rows {
+            data.extend_from_slice(&self.row(i)[j0..j0 + cols]);
+        }
+        Self { size: window.size, data }
+    }
+
+    /// Writes `part`'s cells of window `from` into this field, from row and column `to` on.
+    pub fn paste(&mut self, part: &Self, from: Window, to: [usize; 2]) {
+        let [rows, cols] = from.size;
+        for r in 0..rows {
+            let source = &part.row(from.start[0] + r)[from.start[1]..from.start[1] + cols];
+            self.row_mut(to[0] + r)[to[1]..to[1] + cols].clone_from_slice(source);
+        }
+    }
+}
+
+impl<T> Field<T> {
+    /// A field from its cells in row-major order.
+    ///
+    /// # Errors
+    /// When the number of cells is not rows × columns.
+    pub fn from_vec(size: Size, data: Vec<T>) -> Result<Self> {
+        if size[0].checked_mul(size[1]) != Some(data.len()) {
+            return Err(Error::value("cells", data.len(), format!("{} × {} (rows × columns)", size[0], size[1])));
+        }
+        Ok(Self { size, data })
+    }
+
+    /// A field computed cell by cell, rows in parallel; `cell` is given row and column.
+    pub fn generate(size: Size, cell: impl Fn(usize, usize) -> T + Sync) -> Self
+    where
+        T: Send + Clone + Default,
+    {
+        let mut field = Self::new(size, T::default());
+        field.par_rows_mut().for_each(|(i, row)| {
+            for (j, value) in row.iter_mut().enumerate() {
+                *value = cell(i, j);
+            }
+        });
+        field
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.size[0]
+    }
+
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.size[1]
+    }
+
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether there is no cell at all.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// Row `i`, west to east.
+    pub fn row(&self, i: usize) -> &[T] {
+        &self.data[i * self.size[1]..(i + 1) * self.size[1]]
+    }
+
+    /// Row `i`, west to east, to be written.
+    pub fn row_mut(&mut self, i: usize) -> &mut [T] {
+        &mut self.data[i * self.size[1]..(i + 1) * self.size[1]]
+    }
+
+    /// All cells in row-major order.
+    pub fn as_slice(&self) -> &[T] {
+        &self.data
+    }
+
+    /// All cells in row-major order, to be written.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
+    /// The cells themselves, in row-major order.
+    pub fn into_vec(self) -> Vec<T> {
+        self.data
+    }
+
+    /// Rows in parallel, north to south, each with its number from 0.
+    pub fn par_rows_mut(&mut self) -> impl IndexedParallelIterator<Item = (usize, &mut [T])>
+    where
+        T: Send,
+    {
+        self.data.par_chunks_mut(self.size[1].max(1)).enumerate()
+    }
+
+    /// Another field with each cell's value mapped, rows in parallel.
+    pub fn map<U: Send + Clone + Default>(&self, f: impl Fn(&T) -> U + Sync) -> Field<U>
+    where
+        T: Sync,
+    {
+        Field::generate(self.size, |i, j| f(&self[(i, j)]))
+    }
+}
+
+impl<T: Copy + Default + Send + Sync> Field<T> {
+    /// The same with rows for columns; by blocks, for a column's cells lie far apart.
+    pub fn turned(&self) -> Self {
+        const BLOCK: usize = 32;
+        let [rows, cols] = self.size;
+        let mut out = Self::new([cols, rows], T::default());
+        out.data.par_chunks_mut((BLOCK * rows).max(1)).enumerate().for_each(|(band, out)| {
+            for first in (0..rows).step_by(BLOCK) {
+                for (r, row) in out.chunks_mut(rows).enumerate() {
+                    for (i, cell) in row.iter_mut().enumerate().skip(first).take(BLOCK) {
+                        *cell = self[(i, band * BLOCK + r)];
+                    }
+                }
+            }
+        });
+        out
+    }
+}
+
+impl<T> Index<(usize, usize)> for Field<T> {
+    type Output = T;
+    fn index(&self, (i, j): (usize, usize)) -> &T {
+        debug_assert!(j < self.size[1]);
+        &self.data[i * self.size[1] + j]
+    }
+}
+
+impl<T> Index<usize> for Field<T> {
+    type Output = T;
+    fn index(&self, k: usize) -> &T {
+        &self.data[k]
+    }
+}
+
+impl<T> IndexMut<usize> for Field<T> {
+    fn index_mut(&mut self, k: usize) -> &mut T {
+        &mut self.data[k]
+    }
+}
+
+impl<T> IndexMut<(usize, usize)> for Field<T> {
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
+        debug_assert!(j < self.size[1]);
+        &mut self.data[i * self.size[1] + j]
+    }
+}

@@ -1,0 +1,378 @@
+//! [`Grid`]: where the cells of a terrain lie.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::error::{Error, Result};
+use crate::terrain::field::{Size, Window};
+use crate::terrain::height::Height;
+
+/// What happens at a side of the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Edge {
+    /// Water and sediment leave; what leaves is counted as exported.
+    #[default]
+    Open,
+    /// A wall: everything stays inside.
+    Closed,
+    /// The world goes on at the opposite side, which is looped too: there is no edge.
+    Looped,
+}
+
+/// The four sides, north, east, south, west.
+pub type Edges = [Edge; 4];
+
+/// Names of the four sides, in the order of [`Edges`].
+pub const SIDES: [&str; 4] = ["north", "east", "south", "west"];
+
+/// Which cells lie beside which: so many rows and columns, of which the last touch the first where they are looped.
+///
+/// All that asks for a cell's neighbours asks here, so that a looped world has no seam by construction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Topology {
+    /// Rows and columns.
+    pub size: Size,
+    /// Whether the last row touches the first, and the last column the first.
+    pub looped: [bool; 2],
+}
+
+impl From<Size> for Topology {
+    /// Nothing is looped.
+    fn from(size: Size) -> Self {
+        Self { size, looped: [false; 2] }
+    }
+}
+
+impl Topology {
+    /// Fewest cells along a looped axis: with fewer a cell's neighbours to both sides would be one.
+    pub const FEWEST: usize = 3;
+
+    /// Whether any axis is looped.
+    #[inline(always)]
+    pub fn is_looped(self) -> bool {
+        self.looped[0] | self.looped[1]
+    }
+
+    /// The row (`axis` 0) or column (1) that stands at a place counted from the first one, which is 0; `None` where that is beyond an end.
+    #[inline(always)]
+    pub fn line(self, axis: usize, at: isize) -> Option<usize> {
+        let count = self.size[axis];
+        if (at as usize) < count {
+            return Some(at as usize);
+        }
+        (self.looped[axis] && count > 0).then(|| at.rem_euclid(count as isize) as usize)
+    }
+
+    /// The cell that lies so many rows (southward) and columns (eastward) from a cell; `None` where that is beyond an end.
+    #[inline(always)]
+    pub fn cell(self, [i, j]: [usize; 2], [di, dj]: [isize; 2]) -> Option<[usize; 2]> {
+        Some([self.line(0, i as isize + di)?, self.line(1, j as isize + dj)?])
+    }
+
+    /// Index, row-major, of the cell so many rows and columns from cell `k`, where there is one; else none of this field, or a wrong one.
+    #[inline(always)]
+    pub fn beside(self, k: usize, [di, dj]: [isize; 2]) -> usize {
+        let cols = self.size[1];
+        let plain = k.wrapping_add_signed(di * cols as isize + dj);
+        if self.is_looped() { self.across(k, [di, dj]).unwrap_or(plain) } else { plain }
+    }
+
+    #[inline(never)]
+    fn across(self, k: usize, by: [isize; 2]) -> Option<usize> {
+        let cols = self.size[1];
+        self.cell([k / cols, k % cols], by).map(|[i, j]| i * cols + j)
+    }
+}
+
+/// Checks that opposite sides are looped together.
+///
+/// # Errors
+/// When one is and the other is not; `name` is what they are called.
+pub fn check_edges(name: &str, edges: Edges) -> Result<()> {
+    match (0..4).find(|side| edges[*side] == Edge::Looped && edges[(side + 2) % 4] != Edge::Looped) {
+        Some(side) => {
+            let [here, there] = [side, (side + 2) % 4].map(|side| SIDES[side]);
+            let allowed = format!("{there} looped as well, or neither");
+            Err(Error::value(format!("{name}.{here}"), "\"looped\"", allowed))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Which part of a GeoTIFF pixel its coordinate names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum PixelIs {
+    /// The pixel covers an area; the coordinate is its corner (the usual case).
+    #[default]
+    Area,
+    /// The pixel is a sample; the coordinate is its centre.
+    Point,
+}
+
+/// Georeference of a real elevation model, carried from input to output untouched.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Georeference {
+    /// GDAL-style affine transform of pixel corners: x = t0 + j·t1 + i·t2, y = t3 + j·t4 + i·t5, in CRS units, for column j and row i;
+    /// `None` where none is known.
+    pub transform: Option<[f64; 6]>,
+    /// Area or point.
+    pub pixel: PixelIs,
+    /// The numbers of the GeoKeyDirectory (tag 34735), as they stood in the file.
+    pub keys: Vec<u16>,
+    /// The numbers of GeoDoubleParams (tag 34736).
+    pub doubles: Vec<f64>,
+    /// The text of GeoAsciiParams (tag 34737).
+    pub ascii: String,
+}
+
+impl Georeference {
+    /// The EPSG code among the GeoKeys: of the projected system (3072), else of the geographic one (2048). `None` where neither is there,
+    /// or it is that of a system of the user's own (32 767).
+    pub fn epsg(&self) -> Option<u16> {
+        // Four numbers of head, then four to each key: name, where it stands (0: right here), count, value.
+        let entries = self.keys.as_chunks::<4>().0;
+        let code = |name| entries.iter().skip(1).find(|e| e[0] == name && e[1] == 0).map(|e| e[3]);
+        code(3072).or_else(|| code(2048)).filter(|code| *code != 32_767)
+    }
+}
+
+/// Geometry of a terrain: a window of `size` cells at `origin` in a world of `world` cells, each `cell` metres wide.
+///
+/// A whole terrain has `origin = first` ([0, 0] without a margin) and `world = size`; a tile is the same world seen through a smaller
+/// window, so that whatever is keyed by world cell or world metre agrees between tiles. World metres are counted from the map's
+/// north-western corner. A looped axis has no first cell: a window of all of it may begin anywhere, and world cells and metres are
+/// counted round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Grid {
+    /// Rows and columns of this window.
+    pub size: Size,
+    /// Side of a square cell in metres.
+    pub cell: f64,
+    /// World row and column of this window's first cell.
+    pub origin: [i64; 2],
+    /// Rows and columns of the whole world.
+    pub world: Size,
+    /// World row and column of the world's own first cell: below zero where it has a margin round the map, whose first cell is [0, 0].
+    #[serde(default)]
+    pub first: [i64; 2],
+    /// What happens at its sides: north, east, south, west.
+    pub edges: Edges,
+    /// Level of the sea, under which lower ground lies; `None` where there is no sea.
+    pub sea_level: Option<Height>,
+    /// Where on Earth it lies; `None` where that is not known.
+    pub georeference: Option<Georeference>,
+}
+
+/// The most cells that a grid may have (2³²: an index then always fits, and 16 GiB of ground).
+pub const MAX_CELLS: u64 = 1 << 32;
+
+impl Grid {
+    /// A whole world of `size` cells of `cell` metres with open edges and no sea.
+    ///
+    /// # Errors
+    /// When a side is zero, the cells are more than [`MAX_CELLS`], or `cell` is not 0.001 to 100 000 m.
+    pub fn new(size: Size, cell: f64) -> Result<Self> {
+        let cells = (size[0] as u64).checked_mul(size[1] as u64);
+        if size.contains(&0) || cells.is_none_or(|n| n > MAX_CELLS) {
+            return Err(Error::value(
+                "size",
+                format!("{} × {} cells", size[0], size[1]),
+                format!("1 × 1 to {MAX_CELLS} cells in all"),
+            ));
+        }
+        Self::of_windows(size, cell)
+    }
+
+    /// As [`Grid::new`], of so many cells that perhaps only windows of it fit into memory.
+    ///
+    /// # Errors
+    /// When a side is zero, the cells are more than 2⁶², or `cell` is not 0.001 to 100 000 m.
+    pub fn of_windows(size: Size, cell: f64) -> Result<Self> {
+        const MOST: u64 = 1 << 62;
+        let cells = (size[0] as u64).checked_mul(size[1] as u64);
+        if cells.is_none_or(|cells| !(1..=MOST).contains(&cells)) {
+            return Err(Error::value("size", format!("{} × {} cells", size[0], size[1]), "1 × 1 to 2^62 cells in all"));
+        }
+        if !(cell > 0.0 && (1e-3..=1e5).contains(&cell)) {
+            return Err(Error::value("cell size", format!("{cell} m"), "0.001 to 100000 m"));
+        }
+        Ok(Self {
+            size,
+            cell,
+            origin: [0, 0],
+            world: size,
+            first: [0, 0],
+            edges: Edges::default(),
+            sea_level: None,
+            georeference: None,
+        })
+    }
+
+    /// Checks a grid that was read from somewhere.
+    ///
+    /// # Errors
+    /// When its world is none that [`Grid::new`] makes, its margin leaves no map, its window is empty or not inside the world, its sea
+    /// level is outside the accepted elevations, one side is looped and the opposite one is not, or fewer cells than
+    /// [`Topology::FEWEST`] are looped.
+    pub fn check(&self) -> Result<()> {
+        Self::new(self.world, self.cell)?;
+        check_edges("edges", self.edges)?;
+        for axis in 0..2 {
+            let [size, world] = [self.size[axis] as i64, self.world[axis] as i64];
+            let margin = self.first[axis].checked_neg().filter(|margin| (0..=(world - 1) / 2).contains(margin));
+            let allowed = || format!("a margin of 0 to {} cells round the map", (world - 1) / 2);
+            margin.ok_or_else(|| Error::value("first", self.first[axis], allowed()))?;
+            let first = self.origin[axis].saturating_sub(self.first[axis]);
+            if self.is_looped(axis) && self.world[axis] < Topology::FEWEST {
+                let line = ["rows", "columns"][axis];
+                let allowed = format!("{} and more where they are looped", Topology::FEWEST);
+                return Err(Error::value(line, self.world[axis], allowed));
+            }
+            let last = if self.is_looped(axis) && size == world { world - 1 } else { world - size };
+            if size < 1 || size > world || !(0..=last).contains(&first) {
+                let allowed = format!("a part of 0 to {world}");
+                return Err(Error::value("window", format!("{size} cells from {first} on"), allowed));
+            }
+        }
+        self.sea_level.map_or(Ok(()), |sea| Height::from_metres(sea.metres()).map(|_| ()))
+    }
+
+    /// Number of rows of this window.
+    pub fn rows(&self) -> usize {
+        self.size[0]
+    }
+
+    /// Number of columns of this window.
+    pub fn cols(&self) -> usize {
+        self.size[1]
+    }
+
+    /// Number of cells of this window.
+    pub fn len(&self) -> usize {
+        self.size[0] * self.size[1]
+    }
+
+    /// Never true: a grid has at least one cell.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Area of a cell in m².
+    pub fn cell_area(&self) -> f64 {
+        self.cell * self.cell
+    }
+
+    /// Height (north–south) and width (west–east) of the whole world in metres.
+    pub fn extent(&self) -> [f64; 2] {
+        [self.world[0] as f64 * self.cell, self.world[1] as f64 * self.cell]
+    }
+
+    /// Where the world begins: world metres, southward and eastward, of its north-western corner. Not above zero.
+    pub fn corner(&self) -> [f64; 2] {
+        self.first.map(|first| first as f64 * self.cell)
+    }
+
+    /// Height and width in metres of the map, which is the world without its margin.
+    pub fn map(&self) -> [f64; 2] {
+        [0, 1].map(|axis| (self.world[axis] as i64 + 2 * self.first[axis]) as f64 * self.cell)
+    }
+
+    /// The map's cells in this window; `None` where the window does not hold all of them.
+    pub fn map_window(&self) -> Option<Window> {
+        let start = self.origin.map(|origin| usize::try_from(-origin).ok());
+        let size = [0, 1].map(|axis| usize::try_from(self.world[axis] as i64 + 2 * self.first[axis]).ok());
+        let ([Some(top), Some(left)], [Some(rows), Some(cols)]) = (start, size) else { return None };
+        let holds = top + rows <= self.size[0] && left + cols <= self.size[1];
+        holds.then_some(Window { start: [top, left], size: [rows, cols] })
+    }
+
+    /// The place in world metres, southward and eastward, at shares (0 to 1 from north and west) of the world's height and width.
+    pub fn place(&self, shares: [f64; 2]) -> [f64; 2] {
+        let (extent, corner) = (self.extent(), self.corner());
+        [0, 1].map(|axis| shares[axis] * extent[axis] + corner[axis])
+    }
+
+    /// From where to where the world reaches along an axis (0 is north–south), in words.
+    pub fn span(&self, axis: usize) -> String {
+        let from = self.corner()[axis];
+        let side = ["height", "width"][axis];
+        format!("{from} to {} m (the world's {side})", from + self.extent()[axis])
+    }
+
+    /// The axis (0 is north–south) along which a place in world metres, southward and eastward, lies outside of the world, whose far sides
+    /// belong to it; `None` inside.
+    pub fn outside(&self, place: [f64; 2]) -> Option<usize> {
+        let (extent, corner) = (self.extent(), self.corner());
+        (0..2).find(|axis| !(corner[*axis]..=corner[*axis] + extent[*axis]).contains(&place[*axis]))
+    }
+
+    /// Whether rows (axis 0) or columns (1) of the world are looped.
+    #[inline]
+    pub fn is_looped(&self, axis: usize) -> bool {
+        self.edges[axis] == Edge::Looped
+    }
+
+    /// Which of this window's cells lie beside which: looped where the world is and the window holds all of it.
+    pub fn topology(&self) -> Topology {
+        Topology {
+            size: self.size,
+            looped: [0, 1].map(|axis| self.is_looped(axis) && self.size[axis] == self.world[axis]),
+        }
+    }
+
+    /// The world's row (axis 0) or column (1) of this window's row or column `at`.
+    #[inline]
+    fn world_line(&self, axis: usize, at: usize) -> i64 {
+        let line = self.origin[axis] + at as i64;
+        let world = self.world[axis] as i64;
+        // A window of a looped axis may begin anywhere.
+        if line >= world && self.is_looped(axis) { line - world } else { line }
+    }
+
+    /// World metres, southward, of the centre of this window's row `i`.
+    pub fn y(&self, i: usize) -> f64 {
+        (self.world_line(0, i) as f64 + 0.5) * self.cell
+    }
+
+    /// World metres, eastward, of the centre of this window's column `j`.
+    pub fn x(&self, j: usize) -> f64 {
+        (self.world_line(1, j) as f64 + 0.5) * self.cell
+    }
+
+    /// World row and column of cell (i, j) of this window.
+    #[inline]
+    pub fn world_cell(&self, i: usize, j: usize) -> [i64; 2] {
+        [self.world_line(0, i), self.world_line(1, j)]
+    }
+
+    /// Rows and columns from the world's own first cell to this window's.
+    pub fn in_world(&self) -> [usize; 2] {
+        let cell = self.world_cell(0, 0);
+        [0, 1].map(|axis| cell[axis].saturating_sub(self.first[axis]).max(0) as usize)
+    }
+
+    /// The same land as a map that ends at its sides: what was looped is open. For lines and pictures, which end there.
+    #[must_use]
+    pub fn unrolled(&self) -> Self {
+        Self { edges: self.edges.map(|edge| if edge == Edge::Looped { Edge::Open } else { edge }), ..self.clone() }
+    }
+
+    /// Row and column in this window of a world cell; `None` where it lies outside.
+    #[inline]
+    pub fn local(&self, [row, col]: [i64; 2]) -> Option<[usize; 2]> {
+        let local = |cell: i64, axis: usize| {
+            let x = cell.checked_sub(self.origin[axis])?;
+            (0..self.size[axis] as i64).contains(&x).then_some(x as usize)
+        };
+        Some([local(row, 0)?, local(col, 1)?])
+    }
+
+    /// The same world through a smaller window, counted from this one's first cell.
+    pub fn window(&self, window: Window) -> Self {
+        Self {
+            size: window.size,
+            origin: [self.origin[0] + window.start[0] as i64, self.origin[1] + window.start[1] as i64],
+            ..self.clone()
+        }
+    }
+}

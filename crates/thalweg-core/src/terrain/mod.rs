@@ -1,0 +1,377 @@
+//! [`Terrain`]: the ground, and everything known about it, by cell (layers) and by thing (tables).
+
+pub mod bytes;
+pub mod field;
+pub mod filter;
+pub mod grid;
+pub mod height;
+mod layer;
+mod table;
+
+pub use layer::{CellType, Cells, Coarser, Finer, Hue, Layer, LayerSpec, VectorPart};
+pub use table::{CARRIED, Column, ColumnType, Table, within};
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use rayon::prelude::*;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::base::error::{Error, Result};
+use crate::terrain::bytes::Values;
+use crate::terrain::field::{Field, Window};
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS};
+
+/// A terrain: the elevation of the ground, and whatever else is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terrain {
+    /// Where its cells lie.
+    pub grid: Grid,
+    /// Elevation of the surface, of the grid's size.
+    pub ground: Field<Height>,
+    /// Thickness of the loose upper part (sediment, soil) of the ground, of the grid's size; bedrock is ground − loose.
+    /// `None` while no model has asked for the distinction: all is bedrock then.
+    pub loose: Option<Field<Height>>,
+    /// True where the input had no data: outside of every model, kept as it was; of the grid's size. `None` when there is data
+    /// everywhere.
+    pub nodata: Option<Field<bool>>,
+    /// Further layers by name, each of the grid's size.
+    pub layers: BTreeMap<String, Layer>,
+    /// Tables by name.
+    pub tables: BTreeMap<String, Table>,
+}
+
+/// The layers of water that stands on the ground.
+pub const STANDING: [LayerSpec; 2] = [WATER, POOL];
+
+/// The ground's declaration.
+pub const GROUND: LayerSpec = LayerSpec::heights("ground", "m", "Elevation of the surface.");
+/// The loose layer's declaration.
+pub const LOOSE: LayerSpec =
+    LayerSpec::heights("loose", "m", "Thickness of loose sediment or soil, the upper part of the ground.")
+        .hue(Hue::Loose);
+/// How hard bedrock is to dig.
+pub const HARDNESS: LayerSpec = LayerSpec::floats(
+    "hardness",
+    "1",
+    "Share of an intended cut that bedrock withstands: 0 is dug like loose ground, 1 not at all.",
+);
+/// Where rain falls.
+pub const RAIN: LayerSpec = LayerSpec::floats("rain", "1", "Share of the rain that falls here, 0 to 1.");
+/// By what the declared uplift is multiplied.
+pub const UPLIFT: LayerSpec = LayerSpec::floats("uplift", "1", "Factor of the uplift, 0 or more.").finer(Finer::Smooth);
+/// By what the declared erodibility is multiplied.
+pub const ERODIBILITY: LayerSpec =
+    LayerSpec::floats("erodibility", "1", "Factor of the erodibility, 0 or more.").finer(Finer::Smooth);
+/// What must not be dug.
+pub const PROTECT: LayerSpec = LayerSpec::floats(
+    "protect",
+    "1",
+    "Share of an intended cut, in loose ground and bedrock alike, that is withheld: 1 keeps the ground.",
+)
+.coarser(Coarser::Most);
+/// Water on the ground.
+pub const WATER: LayerSpec = LayerSpec::floats("water", "m", "Depth of water standing or flowing on the ground.")
+    .finer(Finer::Smooth)
+    .hue(Hue::Wet);
+/// Water at rest, exact to the unit.
+pub const POOL: LayerSpec =
+    LayerSpec::heights("pool", "m", "Depth of standing water, lakes and ponds: ground and depth together are level.")
+        .finer(Finer::Level)
+        .hue(Hue::Wet);
+/// Water passing.
+pub const DISCHARGE: LayerSpec =
+    LayerSpec::floats("discharge", "m³/s", "Water that runs through the cell, a mean that forgets slowly.")
+        .finer(Finer::Halved)
+        .hue(Hue::Passing);
+/// Water passing, eastward.
+pub const MOMENTUM_X: LayerSpec = LayerSpec::floats(
+    "momentum_x",
+    "m³/s",
+    "Eastward part of the discharge: times density and speed, the momentum that passes.",
+)
+.part(VectorPart::East)
+.finer(Finer::Halved);
+/// Water passing, southward.
+pub const MOMENTUM_Y: LayerSpec = LayerSpec::floats(
+    "momentum_y",
+    "m³/s",
+    "Southward part of the discharge: times density and speed, the momentum that passes.",
+)
+.part(VectorPart::South)
+.finer(Finer::Halved);
+/// How wet the ground is: no layer of a world, but worked out of its water by [`wetness`](thalweg_render::products::wetness::wetness).
+pub const WETNESS: LayerSpec =
+    LayerSpec::floats("wetness", "1", "How wet the ground is: 0 drained, 1 saturated.").hue(Hue::Wet);
+/// What the upper ground is.
+pub const SOIL: LayerSpec =
+    LayerSpec::counts("soil", "1", "Number of the kind of soil that lies here, in the table of kinds.");
+/// How firmly roots hold the ground.
+pub const TREE_DENSITY: LayerSpec =
+    LayerSpec::floats("tree_density", "1", "Sum of the root strengths of the trees here: 1 holds the ground wholly.");
+/// Of local levels: where each cell drains to, along the tree that they carry.
+pub const RECEIVER: LayerSpec = LayerSpec::counts(
+    "rec",
+    "1",
+    "Neighbour that the cell drains to: 0 E, 1 SE, 2 S, 3 SW, 4 W, 5 NW, 6 N, 7 NE, 8 out of the world or into the sea.",
+);
+/// Of local levels: each cell's catchment, as it was counted on the level on which its stream became a river.
+pub const CATCHMENT: LayerSpec = LayerSpec::floats("area", "m²", "Catchment of the cell.");
+/// Of local levels: lakes by number; how deep each is stands in [`POOL`].
+pub const LAKE: LayerSpec =
+    LayerSpec::counts("lake", "1", "Number of the lake that stands over the cell; 0 on dry land.");
+/// Of local levels of land that yields no water: hollows, in place of [`POOL`] and [`LAKE`].
+pub const HOLLOW: LayerSpec =
+    LayerSpec::heights("hollow", "m", "Depth of a dry hollow under its sill: what would be a lake if water came.");
+/// Sediment in the water; it counts as solid.
+pub const SUSPENDED: LayerSpec =
+    LayerSpec::heights("suspended", "m", "Sediment carried by the water, as thickness over the cell.").hue(Hue::Loose);
+
+impl Terrain {
+    /// Flat ground at 0 m.
+    pub fn new(grid: Grid) -> Self {
+        let ground = Field::new(grid.size, Height::ZERO);
+        Self { grid, ground, loose: None, nodata: None, layers: BTreeMap::new(), tables: BTreeMap::new() }
+    }
+
+    /// A terrain over given ground.
+    ///
+    /// # Errors
+    /// When the ground is not of the grid's size.
+    pub fn from_ground(grid: Grid, ground: Field<Height>) -> Result<Self> {
+        if ground.size() != grid.size {
+            let [rows, cols] = ground.size();
+            let allowed = format!("{} × {} (the grid)", grid.size[0], grid.size[1]);
+            return Err(Error::value(GROUND.name, format!("{rows} × {cols} cells"), allowed));
+        }
+        Ok(Self { ground, ..Self::new(grid) })
+    }
+
+    /// A terrain over ground given in metres, one number a cell, row by row from the north-west. Where a number is NaN there is no data;
+    /// such cells stand at 0 m.
+    ///
+    /// # Errors
+    /// When there are not as many numbers as cells, when one is infinite or outside ±16 000 m, when all are NaN.
+    pub fn from_metres(grid: Grid, metres: &[f32]) -> Result<Self> {
+        if metres.len() != grid.len() || metres.iter().all(|m| m.is_nan()) {
+            let (count, [rows, cols]) = (metres.iter().filter(|m| !m.is_nan()).count(), grid.size);
+            let allowed = format!("{rows} × {cols} numbers, not all of them NaN");
+            return Err(Error::value(
+                GROUND.name,
+                format!("{} numbers, {count} of them heights", metres.len()),
+                allowed,
+            ));
+        }
+        let height = |m: &f32| if m.is_nan() { Ok(Height::ZERO) } else { Height::from_metres((*m).into()) };
+        let ground = metres.iter().map(height).collect::<Result<_>>()?;
+        let nodata = metres.iter().any(|m| m.is_nan()).then(|| metres.iter().map(|m| m.is_nan()).collect());
+        let nodata = nodata.map(|mask| Field::from_vec(grid.size, mask)).transpose()?;
+        Ok(Self { nodata, ..Self::from_ground(grid.clone(), Field::from_vec(grid.size, ground)?)? })
+    }
+
+    /// A terrain over ground whose rows `row` fills in, in metres; NaN is no data. It is given a row's number, from 0 at the north, and
+    /// that row's cells, west to east; rows are asked for side by side, and again to name a wrong number. Cells without data
+    /// stand at the lowest height, as in a [file](thalweg_io::load).
+    ///
+    /// # Errors
+    /// When a number is infinite or outside ±16 000 m, by its cell; when all are NaN.
+    pub fn from_rows(grid: Grid, row: impl Fn(usize, &mut [f64]) + Sync) -> Result<Self> {
+        /// No height: it stands for NaN.
+        const NONE: Height = Height(i32::MIN);
+        let mut ground = Field::new(grid.size, Height::ZERO);
+        let rows = ground.par_rows_mut().map_init(Vec::new, |metres, (i, ground)| {
+            metres.clear();
+            metres.resize(ground.len(), 0.0);
+            row(i, metres);
+            let mut all = [true, true];
+            for (height, metres) in ground.iter_mut().zip(&*metres) {
+                // Halves away from zero, as `Height::from_metres` has it: f64::round is a call on common machines.
+                let units = metres * UNITS;
+                let whole = units as i32;
+                let rest = units - f64::from(whole);
+                let rounded = whole.wrapping_add(i32::from(rest >= 0.5)).wrapping_sub(i32::from(rest <= -0.5));
+                *height = if metres.is_nan() { NONE } else { Height(rounded) };
+                all[0] &= metres.is_nan() || metres.abs() <= Height::MAX.metres();
+                all[1] &= !metres.is_nan();
+            }
+            all
+        });
+        let [fit, known] = rows.reduce(|| [true, true], |a, b| [a[0] & b[0], a[1] & b[1]]);
+        if !fit {
+            let mut metres = vec![0.0; grid.cols()];
+            for i in 0..grid.rows() {
+                row(i, &mut metres);
+                let wrong = metres.iter().position(|m| !m.is_nan() && Height::from_metres(*m).is_err());
+                if let Some(j) = wrong {
+                    let name = format!("height at row {i}, column {j}");
+                    return Err(Error::value(name, format!("{} m", metres[j]), "-16000 to 16000 m"));
+                }
+            }
+        }
+        let mut nodata = None;
+        if !known {
+            let lowest = ground.as_slice().iter().copied().filter(|height| *height != NONE).min();
+            let lowest = lowest.ok_or_else(|| Error::value(GROUND.name, "no number but NaN", "one height at least"))?;
+            nodata = Some(ground.map(|height| *height == NONE));
+            ground.par_rows_mut().for_each(|(_, row)| {
+                row.iter_mut().filter(|height| **height == NONE).for_each(|height| *height = lowest);
+            });
+        }
+        Ok(Self { nodata, ..Self::from_ground(grid, ground)? })
+    }
+
+    /// The ground in metres; cells without data have some height too.
+    pub fn metres(&self) -> Field<f32> {
+        self.ground.map(|h| h.metres_f32())
+    }
+
+    /// Whether the cell at row `i` and column `j` has no data.
+    pub fn is_nodata(&self, i: usize, j: usize) -> bool {
+        self.nodata.as_ref().is_some_and(|mask| mask[(i, j)])
+    }
+
+    /// Number of cells without data.
+    pub fn nodata_count(&self) -> usize {
+        self.nodata.as_ref().map_or(0, |mask| mask.as_slice().iter().filter(|m| **m).count())
+    }
+
+    /// Lowest and highest elevation where there is data; `None` if there is none.
+    pub fn range(&self) -> Option<[Height; 2]> {
+        let valid = |k: &usize| self.nodata.as_ref().is_none_or(|m| !m[*k]);
+        let cells = self.ground.as_slice();
+        (0..cells.len()).filter(valid).map(|k| cells[k]).fold(None, |range, h| match range {
+            None => Some([h, h]),
+            Some([lo, hi]) => Some([lo.min(h), hi.max(h)]),
+        })
+    }
+
+    /// Solid in the terrain, in units of height (1/65 536 m) × cells: ground, what the water carries ([`SUSPENDED`]), and what the tables'
+    /// particles carry. With the budget's exported, added and rounded amounts it never changes.
+    pub fn solid(&self) -> i128 {
+        let total = |field: &Field<Height>| field.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
+        let suspended = self.heights(&SUSPENDED).map_or(0, total);
+        let carried = self.tables.values().filter_map(|t| t.carried()).flatten();
+        total(&self.ground) + suspended + carried.map(|c| i128::from(*c)).sum::<i128>()
+    }
+
+    /// Inserts layer `spec` with the given cells, in place of one of its name; [`LOOSE`] becomes [`Terrain::loose`].
+    ///
+    /// # Errors
+    /// When the cells are not of the grid's size or of the declared type.
+    pub fn insert(&mut self, spec: &LayerSpec, cells: Cells) -> Result<()> {
+        if cells.size() != self.grid.size {
+            let [rows, cols] = cells.size();
+            let [want_rows, want_cols] = self.grid.size;
+            return Err(Error::layer(
+                spec.name,
+                format!("is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}"),
+            ));
+        }
+        if cells.cell_type() != spec.cells {
+            return Err(Error::layer(
+                spec.name,
+                format!("holds {:?} cells; {:?} is needed", cells.cell_type(), spec.cells),
+            ));
+        }
+        if *spec == LOOSE {
+            if let Cells::Height(loose) = cells {
+                self.loose = Some(loose);
+            }
+            return Ok(());
+        }
+        self.layers.insert(spec.name.to_string(), Layer::new(spec, cells));
+        Ok(())
+    }
+
+    /// The cells of a float layer; `None` where no layer has its name, or one of another type.
+    pub fn float(&self, spec: &LayerSpec) -> Option<&Field<f32>> {
+        self.layers.get(spec.name)?.cells.float()
+    }
+
+    /// The cells of a layer of heights or thicknesses; `None` where no layer has its name, or one of another type. Ground and loose
+    /// ground are fields, not layers.
+    pub fn heights(&self, spec: &LayerSpec) -> Option<&Field<Height>> {
+        self.layers.get(spec.name)?.cells.heights()
+    }
+
+    /// Refuses a layer of depths (real numbers, in metres) of which one is under 0 or no finite number. One that is not there passes.
+    ///
+    /// # Errors
+    /// When one is, naming the cell.
+    pub fn check_depths(&self, spec: &LayerSpec) -> Result<()> {
+        let Some(depths) = self.float(spec).map(Field::as_slice) else { return Ok(()) };
+        let wrong = depths.iter().position(|depth| !(0.0..=f32::MAX).contains(depth));
+        let Some(k) = wrong else { return Ok(()) };
+        let (i, j) = (k / self.grid.cols(), k % self.grid.cols());
+        Err(Error::layer(spec.name, format!("holds {} m at row {i}, column {j}; allowed is 0 or more", depths[k])))
+    }
+
+    /// Water that stands on the ground, in m³.
+    pub fn standing(&self) -> f64 {
+        let metres = |spec: &LayerSpec| match self.layers.get(spec.name).map(|layer| &layer.cells) {
+            Some(Cells::Float(field)) => field.as_slice().iter().map(|x| f64::from(*x)).sum::<f64>(),
+            Some(Cells::Height(field)) => field.as_slice().iter().map(|h| h.metres()).sum(),
+            _ => 0.0,
+        };
+        STANDING.map(|spec| metres(&spec)).iter().sum::<f64>() * self.grid.cell_area()
+    }
+
+    /// Takes a layer's cells out; zeros where there are none of its type and size. The layer is put back by [`Terrain::insert`].
+    /// [`Terrain::loose`] is no layer: it stays.
+    pub fn take(&mut self, spec: &LayerSpec) -> Cells {
+        self.layers
+            .remove(spec.name)
+            .map(|layer| layer.cells)
+            .filter(|cells| cells.cell_type() == spec.cells && cells.size() == self.grid.size)
+            .unwrap_or_else(|| Cells::zeros(spec.cells, self.grid.size))
+    }
+
+    /// Fingerprint (XXH3-64, as 16 hexadecimal digits) of each layer by its name, `ground`, `loose` and `nodata` included, and of each
+    /// table as `table:` and its name.
+    pub fn fingerprints(&self) -> BTreeMap<String, String> {
+        let hash = |parts: &mut dyn Iterator<Item = Values<'_>>| {
+            let mut hash = Xxh3::new();
+            for values in parts {
+                let Ok(()) = values.pour(|bytes| {
+                    hash.update(bytes);
+                    Ok::<_, Infallible>(())
+                });
+            }
+            format!("{:016x}", hash.digest())
+        };
+        let one = |values: Values<'_>| hash(&mut std::iter::once(values));
+        let mut all = BTreeMap::new();
+        all.insert(GROUND.name.to_string(), one(Values::Heights(self.ground.as_slice())));
+        if let Some(loose) = &self.loose {
+            all.insert(LOOSE.name.to_string(), one(Values::Heights(loose.as_slice())));
+        }
+        if let Some(mask) = &self.nodata {
+            all.insert("nodata".to_string(), one(Values::Flags(mask.as_slice())));
+        }
+        for (name, layer) in &self.layers {
+            all.insert(name.clone(), one(Values::from(&layer.cells)));
+        }
+        for (name, table) in &self.tables {
+            all.insert(format!("table:{name}"), hash(&mut table.columns.iter().map(|(_, _, c)| Values::from(c))));
+        }
+        all
+    }
+
+    /// The part of the terrain inside `window`, which lies within the grid's own, tables cut to the things whose `row` and `column` lie in
+    /// it.
+    pub fn window(&self, window: Window) -> Self {
+        let grid = self.grid.window(window);
+        let layers =
+            self.layers.iter().map(|(name, layer)| (name.clone(), layer.with_cells(layer.cells.window(window))));
+        let tables = self.tables.iter().map(|(name, table)| (name.clone(), within(table, &grid)));
+        Self {
+            ground: self.ground.window(window),
+            loose: self.loose.as_ref().map(|f| f.window(window)),
+            nodata: self.nodata.as_ref().map(|f| f.window(window)),
+            layers: layers.collect(),
+            tables: tables.collect(),
+            grid,
+        }
+    }
+}

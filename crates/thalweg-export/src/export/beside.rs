@@ -1,0 +1,71 @@
+//! What lies beside maps for GIS: a style to each, and the world's rivers, lakes and trees in one GeoPackage.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::styles;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_io::write_text;
+use thalweg_render::pictures::ramps::Ramp;
+
+/// Bytes of features in memory to a byte of their text.
+#[cfg(feature = "geopackage")]
+const FEATURE_BYTES: u64 = 24;
+
+/// A map that is drawn.
+pub(super) struct Drawn {
+    /// The name of its file.
+    pub file: String,
+    /// Lowest and highest value.
+    pub range: [f64; 2],
+    pub unit: String,
+    /// Its classes, where it has some.
+    pub classes: Option<Vec<i64>>,
+    /// Whether it is the ground.
+    pub ground: bool,
+}
+
+/// The name of a map's style.
+pub(super) fn style_name(file: &str) -> String {
+    format!("{}.qml", file.rsplit_once('.').map_or(file, |(stem, _)| stem))
+}
+
+/// Writes a map's style into a folder.
+pub(super) fn write_style(folder: &Path, map: &Drawn) -> Result<()> {
+    let ramp = if map.ground { Ramp::land() } else { Ramp::viridis() };
+    let text = match &map.classes {
+        Some(classes) => styles::classes(classes),
+        None => styles::course(ramp, map.range, &map.unit),
+    };
+    write_text(folder.join(style_name(&map.file)), &text)
+}
+
+/// The collections of features of a world's folder, by their names. In a build without GeoPackage there are none to take along.
+pub(super) fn collections(folder: Option<&Path>) -> Result<Vec<PathBuf>> {
+    let Some(folder) = folder.filter(|_| cfg!(feature = "geopackage")) else { return Ok(Vec::new()) };
+    let entries = fs::read_dir(folder).map_err(Error::io(folder, "read"))?;
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut found: Vec<_> = paths.filter(|path| path.extension().is_some_and(|ending| ending == "geojson")).collect();
+    found.sort();
+    Ok(found)
+}
+
+/// Writes collections as layers of one GeoPackage.
+#[cfg(feature = "geopackage")]
+pub(super) fn write_lines(path: &Path, collections: &[PathBuf], epsg: Option<u16>) -> Result<()> {
+    let mut file = thalweg_io::gpkg::GeoPackage::new(path, epsg)?;
+    for source in collections {
+        let bytes = fs::metadata(source).map_err(Error::io(source, "read"))?.len();
+        thalweg_core::base::memory::room(&source.display().to_string(), bytes.saturating_mul(FEATURE_BYTES))?;
+        let text = fs::read(source).map_err(Error::io(source, "read"))?;
+        let found = serde_json::from_slice(&text).map_err(|error| Error::file(source, error.to_string()))?;
+        let name = source.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        file.put(&name, &found).map_err(|error| Error::file(source, error.to_string()))?;
+    }
+    file.save()
+}
+
+#[cfg(not(feature = "geopackage"))]
+pub(super) fn write_lines(_: &Path, _: &[PathBuf], _: Option<u16>) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,267 @@
+//! Values as the samples of a file.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::sampling::Piece;
+use super::target::HeightFile;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::grid::Georeference;
+use thalweg_io::sidecar::RowOrder;
+use thalweg_io::{Format, Head, Overviews, Raster, SampleType, Samples, write, write_cog};
+
+/// What is seen of the values of an export.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Seen {
+    /// The lowest and the highest, if there is any.
+    pub range: Option<[f64; 2]>,
+    /// Samples, and those of them without data.
+    pub cells: u64,
+    pub missing: u64,
+    /// Those without data, each once where tiles share samples.
+    pub once: u64,
+    /// Of whole numbers all that there are, as long as they are few.
+    pub classes: Option<BTreeSet<i64>>,
+    /// Of all values.
+    pub digest: u64,
+}
+
+/// Most classes that are kept in mind.
+const MOST_CLASSES: usize = 4096;
+
+impl Seen {
+    /// What is seen of a window, of which the first rows and columns, `own`, belong to no other tile.
+    pub fn of(piece: &Piece, whole: bool, own: Size) -> Self {
+        let cols = piece.values.cols();
+        let is_own = |k: usize| k / cols < own[0] && k % cols < own[1];
+        let mut seen =
+            Self { range: None, cells: 0, missing: 0, once: 0, classes: whole.then(BTreeSet::new), digest: 0 };
+        let mut digest = xxhash_rust::xxh3::Xxh3::new();
+        for (k, value) in piece.values.as_slice().iter().enumerate() {
+            seen.cells += 1;
+            if is_missing(piece, k) {
+                seen.missing += 1;
+                seen.once += u64::from(is_own(k));
+                digest.update(&f64::NAN.to_le_bytes());
+                continue;
+            }
+            digest.update(&value.to_le_bytes());
+            let [low, high] = seen.range.unwrap_or([*value; 2]);
+            seen.range = Some([low.min(*value), high.max(*value)]);
+            if let Some(classes) = &mut seen.classes {
+                classes.insert(*value as i64);
+                if classes.len() > MOST_CLASSES {
+                    seen.classes = None;
+                }
+            }
+        }
+        seen.digest = digest.digest();
+        seen
+    }
+
+    /// What is seen of both, `other` the later one.
+    pub fn merge(mut self, other: Self) -> Self {
+        self.range = match (self.range, other.range) {
+            (Some([a, b]), Some([c, d])) => Some([a.min(c), b.max(d)]),
+            (one, other) => one.or(other),
+        };
+        self.cells += other.cells;
+        self.missing += other.missing;
+        self.once += other.once;
+        self.classes = match (self.classes, other.classes) {
+            (Some(mut all), Some(more)) => {
+                all.extend(more);
+                (all.len() <= MOST_CLASSES).then_some(all)
+            }
+            _ => None,
+        };
+        let both = [self.digest.to_le_bytes(), other.digest.to_le_bytes()].concat();
+        self.digest = xxhash_rust::xxh3::xxh3_64(&both);
+        self
+    }
+}
+
+fn is_missing(piece: &Piece, k: usize) -> bool {
+    piece.missing.as_ref().is_some_and(|missing| missing[k])
+}
+
+/// How values become samples.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Coding {
+    /// Codes from 0 to the type's highest over a range; what has no data takes code 0.
+    Range([f64; 2], SampleType),
+    /// 255 where a class is, else 0.
+    Mask(i64),
+    /// Whole numbers as they are, of a type, with the number for no data.
+    Codes(SampleType, f64),
+    /// Real numbers in 32 bits, with the number for no data.
+    Real(f64),
+}
+
+impl Coding {
+    /// The samples of a window, the northern row first.
+    pub fn samples(&self, piece: &Piece) -> Samples {
+        let values = || piece.values.as_slice().iter().enumerate().map(|(k, v)| (*v, is_missing(piece, k)));
+        match self {
+            Self::Range([low, high], kind) => {
+                let full = kind.full().unwrap_or(65_535.0);
+                let code = |(value, missing): (f64, bool)| {
+                    if missing { 0.0 } else { ((value - low) / (high - low) * full).round().clamp(0.0, full) }
+                };
+                match kind {
+                    SampleType::U8 => Samples::U8(values().map(|v| code(v) as u8).collect()),
+                    _ => Samples::U16(values().map(|v| code(v) as u16).collect()),
+                }
+            }
+            Self::Mask(class) => {
+                let is_class = |(value, missing): (f64, bool)| !missing && value as i64 == *class;
+                Samples::U8(values().map(|v| if is_class(v) { 255 } else { 0 }).collect())
+            }
+            Self::Codes(kind, nodata) => {
+                let mut samples = match kind {
+                    SampleType::U8 => Samples::U8(Vec::new()),
+                    SampleType::U16 => Samples::U16(Vec::new()),
+                    SampleType::U32 => Samples::U32(Vec::new()),
+                    _ => Samples::I32(Vec::new()),
+                };
+                values().for_each(|(value, missing)| samples.push(if missing { *nodata } else { value }));
+                samples
+            }
+            Self::Real(nodata) => {
+                Samples::F32(values().map(|(v, missing)| if missing { *nodata as f32 } else { v as f32 }).collect())
+            }
+        }
+    }
+
+    /// The number that stands for no data.
+    pub fn nodata(&self) -> Option<f64> {
+        match self {
+            Self::Codes(_, nodata) | Self::Real(nodata) => Some(*nodata),
+            Self::Range(..) | Self::Mask(_) => None,
+        }
+    }
+
+    /// Real numbers in 32 bits over this range.
+    pub fn real([low, high]: [f64; 2]) -> Self {
+        let taken = |v: &f64| (low..=high).contains(v);
+        Self::Real([-9999.0, -32_768.0].into_iter().find(|v| !taken(v)).unwrap_or(f64::from(f32::MIN)))
+    }
+
+    /// The smallest type that holds these whole numbers and, where it `keeps` one, another for no data.
+    pub fn codes([low, high]: [f64; 2], keeps: bool) -> Option<Self> {
+        let room = f64::from(u8::from(keeps));
+        let unsigned = [(SampleType::U8, 255.0), (SampleType::U16, 65_535.0), (SampleType::U32, f64::from(u32::MAX))];
+        let found = unsigned.into_iter().find(|(_, most)| low >= 0.0 && high <= most - room);
+        if let Some((kind, most)) = found {
+            return Some(Self::Codes(kind, most));
+        }
+        let least = f64::from(i32::MIN);
+        (low >= least + room && high <= f64::from(i32::MAX)).then_some(Self::Codes(SampleType::I32, least))
+    }
+}
+
+/// Writes samples as heights are: by the file's format, in the order of rows that the program wants.
+pub(super) fn write_heights(
+    path: &Path,
+    file: HeightFile,
+    rows: RowOrder,
+    samples: Samples,
+    cols: usize,
+) -> Result<()> {
+    let count = samples.len() / cols;
+    let samples = match (rows, samples) {
+        (RowOrder::South, Samples::U16(codes)) => {
+            let turned = Field::from_vec([count, cols], codes)?;
+            Samples::U16((0..count).rev().flat_map(|i| turned.row(i).to_vec()).collect())
+        }
+        (_, samples) => samples,
+    };
+    if samples.kind() != file.sample {
+        return Err(Error::value("sample type", samples.kind(), file.sample.to_string()));
+    }
+    write(path, &Raster::new([count, cols], samples))
+}
+
+/// Writes a picture of a layer, the northern row first.
+pub(super) fn write_picture(path: &Path, samples: Samples, cols: usize) -> Result<()> {
+    let size = [samples.len() / cols, cols];
+    if !Format::Png.writes().contains(&samples.kind()) {
+        return Err(Error::value("sample type", samples.kind(), "u8, u16 (PNG)"));
+    }
+    write(path, &Raster::new(size, samples))
+}
+
+/// What a map's band says of itself.
+pub(super) struct MapBand<'a> {
+    pub name: &'a str,
+    pub unit: &'a str,
+    /// Whether its values are classes.
+    pub whole: bool,
+}
+
+/// Writes a cloud-optimised GeoTIFF.
+pub(super) fn write_map(
+    path: &Path,
+    samples: &Samples,
+    cols: usize,
+    place: Option<Georeference>,
+    nodata: Option<f64>,
+    about: MapBand<'_>,
+) -> Result<()> {
+    let size = [samples.len() / cols, cols];
+    let MapBand { name, unit, whole } = about;
+    let unit = Some(unit.to_string()).filter(|unit| unit != "1");
+    let description = Some(name.to_string());
+    let head = Head { nodata, georeference: place, unit, description, ..Head::new(size, samples.kind()) };
+    let overviews = if whole { Overviews::Classes } else { Overviews::Means };
+    write_cog(path, &head, overviews, |window| samples.window(size, window))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(values: &[f64], missing: Option<usize>) -> Piece {
+        let n = values.len();
+        let missing = missing.map(|at| Field::generate([1, n], |_, j| j == at));
+        Piece { values: Field::from_vec([1, n], values.to_vec()).unwrap(), missing }
+    }
+
+    #[test]
+    fn codes_come_back_within_half_a_step() {
+        let (low, high) = (-12.5, 987.3);
+        let values: Vec<f64> = (0..1000).map(|k| low + (high - low) * f64::from(k) / 999.0).collect();
+        let Samples::U16(codes) = Coding::Range([low, high], SampleType::U16).samples(&piece(&values, None)) else {
+            panic!()
+        };
+        let step = (high - low) / 65_535.0;
+        for (code, value) in codes.iter().zip(&values) {
+            // A few roundings of numbers under 1000.
+            assert!((low + f64::from(*code) * step - value).abs() <= 0.5 * step + 1e-10);
+        }
+        assert_eq!((codes[0], codes[999]), (0, 65_535));
+    }
+
+    #[test]
+    fn classes_are_kept_and_nodata_is_none_of_them() {
+        let classes = piece(&[0.0, 3.0, 255.0, 7.0], Some(3));
+        assert_eq!(Coding::codes([0.0, 254.0], true), Some(Coding::Codes(SampleType::U8, 255.0)));
+        let coding = Coding::codes([0.0, 255.0], true).unwrap();
+        assert_eq!(coding.samples(&classes), Samples::U16(vec![0, 3, 255, 65_535]));
+        assert_eq!(Coding::codes([-1.0, 5.0], false), Some(Coding::Codes(SampleType::I32, f64::from(i32::MIN))));
+        assert_eq!(Coding::codes([-1.0, 5e9], false), None);
+        assert_eq!(Coding::Mask(3).samples(&classes), Samples::U8(vec![0, 255, 0, 0]));
+        assert_eq!(Coding::Mask(7).samples(&classes), Samples::U8(vec![0; 4]), "there is no data");
+        assert_eq!(Coding::real([-9999.0, 0.0]).nodata(), Some(-32_768.0));
+    }
+
+    #[test]
+    fn what_is_seen_in_parts_is_what_is_seen_in_all() {
+        let [a, b] = [piece(&[1.0, 5.0], Some(0)), piece(&[-2.0, 3.0], None)];
+        let both = Seen::of(&a, true, [1, 9]).merge(Seen::of(&b, true, [1, 9]));
+        assert_eq!((both.range, both.cells, both.missing), (Some([-2.0, 5.0]), 4, 1));
+        assert_eq!(both.classes, Some(BTreeSet::from([-2, 3, 5])));
+        assert_ne!(both.digest, Seen::of(&b, true, [1, 9]).merge(Seen::of(&a, true, [1, 9])).digest);
+    }
+}

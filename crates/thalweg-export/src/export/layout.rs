@@ -1,0 +1,337 @@
+//! How a terrain is cut into files: how many samples in all, in tiles of how many.
+
+use std::str::FromStr;
+
+use super::target::{ExportTarget, Numbering, Seams};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Size, Window};
+
+/// Into how many files a terrain goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExportTiles {
+    /// One.
+    #[default]
+    Whole,
+    /// So many rows and columns of tiles.
+    Count([usize; 2]),
+    /// Tiles of so many samples a side, as many as the terrain comes nearest to.
+    Side(usize),
+}
+
+impl std::fmt::Display for ExportTiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Whole => f.write_str("1"),
+            Self::Count([rows, cols]) => write!(f, "{cols}x{rows}"),
+            Self::Side(side) => write!(f, "{side}px"),
+        }
+    }
+}
+
+impl FromStr for ExportTiles {
+    type Err = Error;
+
+    /// `8` and `8x4` are numbers of tiles (columns × rows), `1009px` is a tile's side in samples.
+    fn from_str(text: &str) -> Result<Self> {
+        let number = |text: &str| text.trim().parse::<usize>().ok().filter(|n| *n > 0);
+        let found = match (text.strip_suffix("px"), text.split_once(['x', 'X'])) {
+            (Some(side), _) => number(side).map(Self::Side),
+            (None, Some((cols, rows))) => number(cols).zip(number(rows)).map(|(cols, rows)| Self::Count([rows, cols])),
+            (None, None) => number(text).map(|n| Self::Count([n, n])),
+        };
+        let allowed = "N, COLSxROWS (numbers of tiles), or a tile's side in samples such as 1009px";
+        found.ok_or_else(|| Error::value("tiles", text, allowed))
+    }
+}
+
+/// The samples of an export: a grid over the whole terrain, its corners on the terrain's corner samples, cut into tiles of one size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExportLayout {
+    /// Rows and columns of tiles; `[1, 1]` where nothing is cut.
+    pub tiles: [usize; 2],
+    /// Rows and columns of samples of each tile.
+    pub side: Size,
+    /// Whether neighbours both hold the samples of their common edge.
+    pub shared: bool,
+}
+
+/// Most tiles.
+const MOST_TILES: usize = 65_536;
+
+/// Regions along a side, from the middle of the map on.
+const MOST_REGIONS: usize = 16;
+
+/// How far metres between rows and between columns may lie apart where a program takes one number for both.
+const SPACING: f64 = 0.005;
+
+impl ExportLayout {
+    /// Chooses for a terrain of `source` samples what `target` takes and lies nearest to it. `size` is that of a single file, if it is
+    /// given; `shared` whether neighbours hold the same samples along their edge, which the target tells if it is not said.
+    ///
+    /// # Errors
+    /// A terrain of fewer than 2 × 2 samples; a size, or a tile's side, that the target does not take; a size beside tiles; too many tiles,
+    /// or tiles that do not divide a map; an edge that the target does not have; samples farther apart one way than the other
+    /// where it takes one spacing. The message names what would do.
+    pub fn choose(
+        target: &ExportTarget,
+        source: Size,
+        tiles: ExportTiles,
+        size: Option<Size>,
+        shared: Option<bool>,
+    ) -> Result<Self> {
+        if source.iter().any(|n| *n < 2) {
+            return Err(Error::value("size", shown(source), "at least 2 × 2 samples"));
+        }
+        let shared = match (target.seams, shared) {
+            (Seams::Shared, Some(false)) => {
+                let allowed = format!("shared, for {}: its neighbours hold the same edge", target.name);
+                return Err(Error::value("edges", "adjacent", allowed));
+            }
+            (Seams::Adjacent, Some(true)) => {
+                let allowed = format!("adjacent, for {}: where a tile ends the next begins", target.name);
+                return Err(Error::value("edges", "shared", allowed));
+            }
+            (seams, shared) => shared.unwrap_or(seams != Seams::Adjacent),
+        };
+        let layout = match tiles {
+            ExportTiles::Whole => Self { tiles: [1, 1], side: single(target, source, size)?, shared },
+            _ if size.is_some() => {
+                return Err(Error::value(
+                    "size",
+                    size.map_or(String::new(), shown),
+                    "nothing beside tiles: these have a side of their own, as --tiles 513px",
+                ));
+            }
+            ExportTiles::Count(tiles) => {
+                let most = if target.numbering == Numbering::Regions { MOST_REGIONS } else { MOST_TILES };
+                if tiles.iter().any(|n| *n > most) || tiles[0] * tiles[1] > MOST_TILES {
+                    let allowed = format!("up to {most} along a side, {MOST_TILES} in all");
+                    return Err(Error::value("tiles", format!("{} × {}", tiles[1], tiles[0]), allowed));
+                }
+                Self { tiles, side: of_count(target, source, tiles, shared)?, shared }
+            }
+            ExportTiles::Side(side) => of_side(target, source, side, shared)?,
+        };
+        layout.check_spacing(target, source)?;
+        Ok(layout)
+    }
+
+    /// Rows and columns of samples in all.
+    pub fn total(&self) -> Size {
+        let once = usize::from(self.shared);
+        [0, 1].map(|k| self.tiles[k] * (self.side[k] - once) + once)
+    }
+
+    /// The export's samples that the tile at that row and column holds, counted from 0 in the north-west.
+    pub fn window(&self, tile: [usize; 2]) -> Window {
+        let once = usize::from(self.shared);
+        Window { start: [0, 1].map(|k| tile[k] * (self.side[k] - once)), size: self.side }
+    }
+
+    /// The tiles (row, column), row by row from the north-west.
+    pub fn all(&self) -> impl Iterator<Item = [usize; 2]> {
+        let [rows, cols] = self.tiles;
+        (0..rows).flat_map(move |row| (0..cols).map(move |col| [row, col]))
+    }
+
+    /// Metres between the export's rows and between its columns, of a terrain of `source` samples `cell` metres apart.
+    pub fn spacing(&self, source: Size, cell: f64) -> [f64; 2] {
+        let total = self.total();
+        [0, 1].map(|k| cell * (source[k] - 1) as f64 / (total[k] - 1).max(1) as f64)
+    }
+
+    fn check_spacing(&self, target: &ExportTarget, source: Size) -> Result<()> {
+        let [down, across] = self.spacing(source, 1.0);
+        if !target.one_spacing || (down / across - 1.0).abs() <= SPACING {
+            return Ok(());
+        }
+        let [rows, cols] = self.total();
+        let allowed = format!(
+            "samples as far apart along rows as along columns, for {}: {cols} × {rows} samples of {} × {} are not; cut the terrain \
+             to fit (`crop`), or ask for other tiles",
+            target.name, source[1], source[0]
+        );
+        Err(Error::value("tiles", format!("{} × {}", self.tiles[1], self.tiles[0]), allowed))
+    }
+}
+
+/// Samples of a single file.
+fn single(target: &ExportTarget, source: Size, size: Option<Size>) -> Result<Size> {
+    if let Some(size) = size {
+        return check_size(target, source, size);
+    }
+    if target.square {
+        return Ok([target.sides.nearest(source[0].max(source[1])); 2]);
+    }
+    let near = source.map(|n| target.sides.nearest(n));
+    if target.one_spacing && near != source {
+        let long = usize::from(source[1] >= source[0]);
+        let mut size = near;
+        let short = (source[1 - long] - 1) as f64 * (near[long] - 1) as f64 / (source[long] - 1) as f64;
+        size[1 - long] = target.sides.nearest(short.round() as usize + 1);
+        return Ok(size);
+    }
+    Ok(near)
+}
+
+/// Checks samples that were asked for, and hands them back.
+fn check_size(target: &ExportTarget, source: Size, size: Size) -> Result<Size> {
+    if !target.resamples && size != source {
+        let allowed = format!("{}, as it is: a map keeps its cells (`resample` makes others)", shown(source));
+        return Err(Error::value("size", shown(size), allowed));
+    }
+    let off = size.iter().any(|n| !target.sides.allows(*n));
+    if off || (target.square && size[0] != size[1]) {
+        let mut near = size.map(|n| if target.sides.allows(n) { n } else { target.sides.beside(n) });
+        if target.square {
+            near = [near[0].max(near[1]); 2];
+        }
+        let allowed = format!("{}, for {}; the nearest is {}", target.sides.shown(), target.name, shown(near));
+        return Err(Error::value("size", shown(size), allowed));
+    }
+    Ok(size)
+}
+
+/// The side of so many tiles.
+fn of_count(target: &ExportTarget, source: Size, tiles: [usize; 2], shared: bool) -> Result<Size> {
+    if !target.resamples {
+        if (0..2).any(|k| !source[k].is_multiple_of(tiles[k])) {
+            let near = [0, 1].map(|k| divisor(source[k], tiles[k]));
+            let allowed = format!(
+                "a number that divides {}, for {}; the nearest is {}x{}",
+                shown(source),
+                target.name,
+                near[1],
+                near[0]
+            );
+            return Err(Error::value("tiles", format!("{}x{}", tiles[1], tiles[0]), allowed));
+        }
+        return Ok([0, 1].map(|k| source[k] / tiles[k]));
+    }
+    let side = [0, 1].map(|k| {
+        let want = if shared {
+            ((source[k] - 1) as f64 / tiles[k] as f64).round() as usize + 1
+        } else {
+            (source[k] as f64 / tiles[k] as f64).round() as usize
+        };
+        match target.seams {
+            Seams::Either if !shared => pasted(target, want.max(2), tiles[k]),
+            _ => target.tile_sides.nearest(want),
+        }
+    });
+    // Regions have as many rows as columns.
+    let is_square = target.square || target.numbering == Numbering::Regions;
+    Ok(if is_square { [side[0].max(side[1]); 2] } else { side })
+}
+
+/// The side nearest to `want` of which `tiles` beside one another make a file that the target takes.
+fn pasted(target: &ExportTarget, want: usize, tiles: usize) -> usize {
+    let allowed = |side: &usize| *side >= 2 && target.sides.allows(side * tiles);
+    let near = (0..want + 8192).flat_map(|off| [want + off, want.saturating_sub(off)]).find(allowed);
+    near.unwrap_or(want)
+}
+
+/// Tiles of that side.
+fn of_side(target: &ExportTarget, source: Size, side: usize, shared: bool) -> Result<ExportLayout> {
+    let refuse = |allowed: String| Err(Error::value("tiles", format!("{side}px"), allowed));
+    let pasted = target.seams == Seams::Either && !shared;
+    if !(target.tile_sides.allows(side) || pasted && side >= 2) {
+        let (rule, near) = (target.tile_sides.shown(), target.tile_sides.beside(side));
+        return refuse(format!("{rule}, for {}; the nearest is {near}px", target.name));
+    }
+    if !target.resamples && source.iter().any(|n| !n.is_multiple_of(side)) {
+        let near = [0, 1].map(|k| divisor(source[k], side.min(source[k])));
+        let near = if near[0] == near[1] { format!("{}px", near[0]) } else { "none".to_string() };
+        return refuse(format!("a side that divides {}, for {}; the nearest is {near}", shown(source), target.name));
+    }
+    let once = usize::from(shared);
+    let step = (side - once).max(1);
+    let tiles = source.map(|n| (((n - once) as f64 / step as f64).round() as usize).max(1));
+    if let Some(n) = tiles.iter().find(|n| pasted && !target.sides.allows(*n * side)) {
+        return refuse(format!("a side of which {n} make a landscape: {}", target.sides.shown()));
+    }
+    let most = if target.numbering == Numbering::Regions { MOST_REGIONS } else { MOST_TILES };
+    if tiles.iter().any(|n| *n > most) || tiles[0] * tiles[1] > MOST_TILES {
+        return refuse(format!("a side of which at most {most} lie in a row"));
+    }
+    Ok(ExportLayout { tiles, side: [side; 2], shared })
+}
+
+/// The divisor of `n` nearest to `want`.
+fn divisor(n: usize, want: usize) -> usize {
+    (1..=n).filter(|d| n.is_multiple_of(*d)).min_by_key(|d| d.abs_diff(want)).unwrap_or(1)
+}
+
+fn shown([rows, cols]: Size) -> String {
+    format!("{cols} × {rows} (columns × rows)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choose(target: &str, source: Size, tiles: &str) -> Result<ExportLayout> {
+        let tiles = if tiles.is_empty() { ExportTiles::Whole } else { tiles.parse()? };
+        ExportLayout::choose(ExportTarget::find(target)?, source, tiles, None, None)
+    }
+
+    #[test]
+    fn the_nearest_size_is_chosen() {
+        let side = |target: &str, source| choose(target, source, "").unwrap().side;
+        assert_eq!(side("unreal", [1024, 512]), [1009, 505]);
+        assert_eq!(side("unity", [1024, 512]), [1025, 1025]);
+        assert_eq!(side("terrain3d", [700, 300]), [700, 300]);
+        assert_eq!(side("terrain3d", [20_001, 10_001]), [16_384, 8192 + 1]);
+        assert_eq!(side("gis", [77, 31]), [77, 31]);
+    }
+
+    #[test]
+    fn tiles_share_their_edges_and_cover_the_whole() {
+        let layout = choose("unreal", [4096, 4096], "8").unwrap();
+        assert_eq!((layout.tiles, layout.side, layout.total()), ([8, 8], [505, 505], [4033, 4033]));
+        let [a, b] = [[2, 3], [2, 4]].map(|tile| layout.window(tile));
+        assert_eq!(a.start[1] + a.size[1] - 1, b.start[1]);
+        let last = layout.window([7, 7]);
+        assert_eq!([0, 1].map(|k| last.start[k] + last.size[k]), layout.total());
+        assert_eq!(layout.all().count(), 64);
+        let regions = choose("terrain3d", [1024, 1024], "4").unwrap();
+        assert_eq!(
+            (regions.side, regions.total(), regions.window([1, 2]).start),
+            ([256, 256], [1024, 1024], [256, 512])
+        );
+        let unity = choose("unity", [1024, 2048], "513px").unwrap();
+        assert_eq!((unity.tiles, unity.total()), ([2, 4], [1025, 2049]));
+        let spacing = unity.spacing([1024, 2048], 10.0);
+        assert!((spacing[0] - 10230.0 / 1024.0).abs() < 1e-12 && (spacing[1] - 20470.0 / 2048.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn tiles_that_are_pasted_make_a_landscape() {
+        let unreal = ExportTarget::find("unreal").unwrap();
+        let layout = ExportLayout::choose(unreal, [4096, 4096], ExportTiles::Count([8, 8]), None, Some(false)).unwrap();
+        assert!(!layout.shared && unreal.sides.allows(layout.total()[0]), "{layout:?}");
+        let unity = ExportTarget::find("unity").unwrap();
+        assert!(ExportLayout::choose(unity, [99, 99], ExportTiles::Count([2, 2]), None, Some(false)).is_err());
+        let gis = ExportTarget::find("gis").unwrap();
+        assert!(ExportLayout::choose(gis, [90, 90], ExportTiles::Count([2, 2]), None, Some(true)).is_err());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_the_nearest_that_would() {
+        let said = |target: &str, source, tiles: &str| choose(target, source, tiles).unwrap_err().to_string();
+        assert!(said("unreal", [512, 512], "500px").contains("the nearest is 497px"));
+        assert!(said("gis", [512, 512], "3").contains("the nearest is 2x2"));
+        assert!(said("terrain3d", [600, 250], "4x4").contains("samples as far apart"));
+        assert!(said("terrain3d", [9000, 9000], "20").contains("up to 16"));
+        for text in ["0", "x", "3x", "-1", "px", "1.5", "4x4x4"] {
+            assert!(text.parse::<ExportTiles>().is_err(), "{text}");
+        }
+        let size = |target: &str, size| {
+            let target = ExportTarget::find(target).unwrap();
+            ExportLayout::choose(target, [512, 512], ExportTiles::Whole, Some(size), None).map_err(|e| e.to_string())
+        };
+        assert!(size("unreal", [1000, 1009]).unwrap_err().contains("the nearest is 1009 × "));
+        assert!(size("unity", [513, 1025]).unwrap_err().contains("the nearest is 1025 × 1025"));
+        assert!(size("gis", [513, 513]).is_err() && size("unreal", [1009, 2017]).is_ok());
+    }
+}

@@ -1,0 +1,131 @@
+//! [`SheetLevels`]: a sheet of heights, and means of it on coarser and coarser cells.
+
+use super::encode::Seen;
+use super::sampling::{Piece, Sheet};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::memory;
+use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_refine::Rect;
+use thalweg_render::web::MapLand;
+
+/// A sheet as levels: the finest is read by windows, the others are held.
+pub(super) struct SheetLevels {
+    sheet: Box<dyn Sheet>,
+    cell: f64,
+    /// Means of 2 × 2 cells of the level before, the finest first; NaN without data.
+    means: Vec<Field<f32>>,
+    /// Rows of the sheet that were looked at.
+    looked: usize,
+}
+
+/// Cells that are looked at together, about.
+const BAND: usize = 1 << 22;
+
+impl SheetLevels {
+    /// Of a sheet that is not looked at yet.
+    ///
+    /// # Errors
+    /// Too little memory for its means.
+    pub fn new(sheet: Box<dyn Sheet>, cell: f64) -> Result<Self> {
+        let size = sheet.size();
+        let count = size[0] as u64 * size[1] as u64;
+        // A quarter of the cells, and a quarter of these, and so on, of four bytes; and a band of them.
+        memory::room("means of heights on coarser cells", count / 3 * 4 + 16 * BAND as u64)?;
+        let first = Field::new(halved(size), f32::NAN);
+        Ok(Self { sheet, cell, means: vec![first], looked: 0 })
+    }
+
+    /// Rows and columns of the sheet.
+    pub fn size(&self) -> Size {
+        self.sheet.size()
+    }
+
+    fn band(&self) -> usize {
+        let [rows, cols] = self.size();
+        (BAND / cols.max(1)).clamp(2, 512).next_multiple_of(2).min(rows.next_multiple_of(2))
+    }
+
+    /// How many times [`SheetLevels::look`] has been called, and how many times it must be.
+    pub fn looks(&self) -> [u64; 2] {
+        [self.looked, self.size()[0]].map(|rows| rows.div_ceil(self.band()) as u64)
+    }
+
+    /// Looks at the next rows; `None` once all are known.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn look(&mut self) -> Result<Option<Seen>> {
+        let [rows, cols] = self.size();
+        if self.looked >= rows {
+            return Ok(None);
+        }
+        let count = self.band().min(rows - self.looked);
+        let piece = self.sheet.piece(Window { start: [self.looked, 0], size: [count, cols] })?;
+        let seen = Seen::of(&piece, false, piece.values.size());
+        let part = means(&numbers(piece));
+        let whole = Window { start: [0, 0], size: part.size() };
+        self.means[0].paste(&part, whole, [self.looked / 2, 0]);
+        self.looked += count;
+        if self.looked == rows {
+            while let Some(last) = self.means.last().filter(|last| last.rows().max(last.cols()) > 1) {
+                let next = means(&last.map(|z| f64::from(*z)));
+                self.means.push(next);
+            }
+        }
+        Ok(Some(seen))
+    }
+}
+
+fn halved(size: Size) -> Size {
+    size.map(|n| n.div_ceil(2))
+}
+
+/// Values, NaN where there are none.
+fn numbers(piece: Piece) -> Field<f64> {
+    match piece.missing {
+        None => piece.values,
+        Some(missing) => {
+            Field::generate(missing.size(), |i, j| if missing[(i, j)] { f64::NAN } else { piece.values[(i, j)] })
+        }
+    }
+}
+
+/// Means of 2 × 2 cells, of those that have data.
+fn means(fine: &Field<f64>) -> Field<f32> {
+    let size = fine.size();
+    Field::generate(halved(size), |i, j| {
+        let (mut sum, mut count) = (0.0, 0u32);
+        for i in 2 * i..(2 * i + 2).min(size[0]) {
+            for z in &fine.row(i)[2 * j..(2 * j + 2).min(size[1])] {
+                if !z.is_nan() {
+                    sum += z;
+                    count += 1;
+                }
+            }
+        }
+        if count > 0 { (sum / f64::from(count)) as f32 } else { f32::NAN }
+    })
+}
+
+impl MapLand for SheetLevels {
+    fn finest(&self) -> u32 {
+        self.means.len() as u32
+    }
+
+    fn width(&self, level: u32) -> f64 {
+        self.cell * libm::exp2(f64::from(self.finest() - level))
+    }
+
+    fn cells(&self, level: u32) -> Rect {
+        let coarser = self.finest() - level;
+        Rect::new([0, 0], if coarser == 0 { self.size() } else { self.means[coarser as usize - 1].size() })
+    }
+
+    fn heights(&self, level: u32, cells: Rect) -> Result<Field<f64>> {
+        let window = Window { start: cells.start.map(|x| x as usize), size: cells.size() };
+        Ok(match (self.finest() - level) as usize {
+            0 => numbers(self.sheet.piece(window)?),
+            coarser => self.means[coarser - 1].window(window).map(|z| f64::from(*z)),
+        })
+    }
+}

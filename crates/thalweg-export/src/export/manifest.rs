@@ -1,0 +1,254 @@
+//! The folder of an export: whose it is, what is there already, and the manifest that comes last.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_io::{disk, held, plain, write_text};
+
+/// File name of an export's manifest. It is written last, so it speaks for the files once all are there.
+pub const MANIFEST: &str = "manifest.json";
+
+/// The list of files that are being written. What has its name is whole.
+const LIST: &str = ".thalweg-export.json";
+
+/// A line to each file that has its name: length, CRC-32, name. What lies there and is another was harmed since.
+const DONE: &str = ".thalweg-export.done";
+
+/// Longest manifest that is read.
+const MOST: u64 = 64 << 20;
+
+/// A folder that files of one export are put into.
+pub(super) struct Claimed {
+    folder: PathBuf,
+    /// What the export is, in a number: the same plan makes the same files.
+    pub plan: String,
+    /// Length and checksum of the files of this export that another run has put there.
+    there: BTreeMap<String, (u64, u32)>,
+    /// None in memory, where nothing outlives a run.
+    done: Option<Mutex<fs::File>>,
+}
+
+/// What a folder holds of a former export: its plan, its target, and the names of its files.
+struct Former {
+    plan: String,
+    target: String,
+    files: Vec<String>,
+    /// Length and checksum of those of which it says so.
+    sums: BTreeMap<String, (u64, u32)>,
+}
+
+impl Former {
+    /// Of a manifest or a list, if there is one.
+    fn read(path: &Path) -> Result<Option<Self>> {
+        let Some(bytes) = plain::read_if_there(path, MOST)? else { return Ok(None) };
+        let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let word = |key: &str| value[key].as_str().map(String::from);
+        let (Some(plan), Some(target)) = (word("plan"), word("target")) else {
+            return Err(Error::file(path, "is no manifest of ours, and would be written over; name another folder"));
+        };
+        let files = value["files"].as_array().into_iter().flatten();
+        // Names in this folder, and no ways out of it.
+        let files = files.filter_map(|file| file.as_str().or(file["file"].as_str())).filter(|name| is_inside(name));
+        let files = files.map(String::from).collect();
+        let sum = |file: &Value| {
+            let crc = u32::from_str_radix(file["crc32"].as_str()?, 16).ok()?;
+            Some((file["file"].as_str()?.to_string(), (file["bytes"].as_u64()?, crc)))
+        };
+        let sums = value["files"].as_array().into_iter().flatten().filter_map(sum).collect();
+        Ok(Some(Self { plan, target, files, sums }))
+    }
+}
+
+/// Whether a name leads to a place in a folder: by names alone, none of which leads out again.
+fn is_inside(name: &str) -> bool {
+    let path = Path::new(name);
+    path.file_name().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Whether a file lies in a folder itself, on no way through a link.
+fn is_there(folder: &Path, name: &str) -> bool {
+    let path = folder.join(name);
+    let above = path.ancestors().skip(1).take_while(|above| *above != folder);
+    let mut about = above.map(|above| fs::symlink_metadata(above).is_ok_and(|about| about.is_dir()));
+    about.all(|is_folder| is_folder) && fs::symlink_metadata(&path).is_ok_and(|about| about.is_file())
+}
+
+/// Refuses a folder that holds an export for another program, before any work; `fresh` takes it away later.
+///
+/// # Errors
+/// When it does, or when another program's manifest lies there.
+pub(super) fn check(folder: &Path, target: &str, fresh: bool) -> Result<()> {
+    for name in [MANIFEST, LIST] {
+        if let Some(former) = Former::read(&folder.join(name))?
+            && former.target != target
+            && !fresh
+        {
+            return Err(another(folder, &former));
+        }
+    }
+    Ok(())
+}
+
+fn another(folder: &Path, former: &Former) -> Error {
+    let problem = format!(
+        "holds another export, for {} ({} files); name another folder, or replace it with --fresh",
+        former.target,
+        former.files.len()
+    );
+    Error::file(folder, problem)
+}
+
+impl Claimed {
+    /// Takes a folder for the files of one plan. Files that a former run of the same plan has put there stay; with `fresh` those of any
+    /// former one go.
+    ///
+    /// # Errors
+    /// Another export in the folder, or other files of these names; what the system refuses.
+    pub fn take(folder: &Path, plan: &str, target: &str, files: &[String], fresh: bool) -> Result<Self> {
+        let (mut goes_on, mut there) = (false, BTreeMap::new());
+        for name in [MANIFEST, LIST] {
+            let Some(former) = Former::read(&folder.join(name))? else { continue };
+            if former.plan == plan && !fresh {
+                goes_on = true;
+                there.extend(former.sums);
+            } else if fresh {
+                let gone = former.files.iter().map(String::as_str).chain([name, DONE]);
+                let gone = gone.filter(|file| is_there(folder, file)).map(|file| folder.join(file));
+                gone.into_iter().try_for_each(|path| disk::remove(&path).map_err(Error::io(&path, "remove")))?;
+            } else {
+                return Err(another(folder, &former));
+            }
+        }
+        let is_taken = |path: PathBuf| path.exists() || held::held(&path).is_some();
+        if !goes_on && let Some(name) = files.iter().find(|name| is_taken(folder.join(name))) {
+            let problem = "is there already, and no manifest says that it is of this export; name another folder";
+            return Err(Error::file(folder.join(name), problem));
+        }
+        let text = json!({"thalweg": env!("CARGO_PKG_VERSION"), "target": target, "plan": plan, "files": files});
+        write_text(folder.join(LIST), &format!("{text}\n"))?;
+        let (folder, plan) = (folder.to_path_buf(), plan.to_string());
+        if held::is_held(&folder) {
+            return Ok(Self { folder, plan, there, done: None });
+        }
+        let path = folder.join(DONE);
+        if goes_on && let Some(bytes) = plain::read_if_there(&path, MOST)? {
+            there.extend(String::from_utf8_lossy(&bytes).lines().filter_map(sum_of));
+        } else {
+            disk::remove(&path).map_err(Error::io(&path, "remove"))?;
+        }
+        let done = fs::File::options().create(true).append(true).open(&path).map_err(Error::io(&path, "write"))?;
+        Ok(Self { folder, plan, there, done: Some(Mutex::new(done)) })
+    }
+
+    /// Whether a file is there as it was written.
+    pub fn has(&self, name: &str) -> bool {
+        let was = self.there.get(name).filter(|_| is_there(&self.folder, name));
+        was.is_some_and(|was| checksum(&self.folder.join(name)).is_ok_and(|is| is == *was))
+    }
+
+    /// Writes down that a file has its name.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn note(&self, name: &str) -> Result<()> {
+        let Some(done) = &self.done else { return Ok(()) };
+        let (bytes, crc) = checksum(&self.folder.join(name))?;
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whole in one write: tiles are written side by side.
+        done.write_all(format!("{bytes} {crc:08x} {name}\n").as_bytes())
+            .map_err(Error::io(&self.folder.join(DONE), "write"))
+    }
+
+    /// Writes the manifest: all files are there.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn finish(self, manifest: &Value) -> Result<PathBuf> {
+        let path = self.folder.join(MANIFEST);
+        write_text(&path, &format!("{manifest:#}\n"))?;
+        for name in [LIST, DONE] {
+            let list = self.folder.join(name);
+            disk::remove(&list).map_err(Error::io(&list, "remove"))?;
+        }
+        Ok(path)
+    }
+}
+
+/// A line of [`DONE`], if it is whole.
+fn sum_of(line: &str) -> Option<(String, (u64, u32))> {
+    let mut parts = line.splitn(3, ' ');
+    let (bytes, crc, name) = (parts.next()?, parts.next()?, parts.next()?);
+    Some((name.to_string(), (bytes.parse().ok()?, u32::from_str_radix(crc, 16).ok()?)))
+}
+
+/// Length and CRC-32 of a file, as zip has it.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn checksum(path: &Path) -> Result<(u64, u32)> {
+    if let Some(bytes) = held::held(path) {
+        return Ok((bytes.len() as u64, crc32fast::hash(&bytes)));
+    }
+    let (mut file, _) = plain::open(path)?;
+    let (mut length, mut crc, mut buffer) = (0, crc32fast::Hasher::new(), vec![0; 1 << 18]);
+    loop {
+        let count = file.read(&mut buffer).map_err(Error::io(path, "read"))?;
+        if count == 0 {
+            return Ok((length, crc.finalize()));
+        }
+        length += count as u64;
+        crc.update(&buffer[..count]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_holds_one_export() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let files = ["a.png", "b.png"].map(String::from);
+        let claimed = Claimed::take(dir, "1", "unity", &files, false).unwrap();
+        assert!(!claimed.has("a.png"));
+        fs::write(dir.join("a.png"), "first").unwrap();
+        claimed.note("a.png").unwrap();
+        // Stopped here: the same goes on, another does not.
+        let claimed = Claimed::take(dir, "1", "unity", &files, false).unwrap();
+        assert!(claimed.has("a.png") && !claimed.has("b.png"));
+        // What was harmed since is not there, nor is what nobody wrote down.
+        for (file, harm) in [("a.png", "worst"), ("a.png", ""), ("b.png", "x")] {
+            fs::write(dir.join(file), harm).unwrap();
+            assert!(!Claimed::take(dir, "1", "unity", &files, false).unwrap().has(file), "{file} {harm}");
+        }
+        fs::write(dir.join("a.png"), "first").unwrap();
+        fs::remove_file(dir.join("b.png")).unwrap();
+        assert!(Claimed::take(dir, "2", "unity", &files, false).is_err() && check(dir, "unreal", false).is_err());
+        claimed
+            .finish(&json!({"plan": "1", "target": "unity", "files": [{"file": "a.png"}, {"file": "../x"}]}))
+            .unwrap();
+        assert!(!dir.join(DONE).exists());
+        assert!(!dir.join(LIST).exists() && check(dir, "unity", false).is_ok());
+        assert!(Claimed::take(dir, "2", "unity", &files, false).is_err());
+        assert!(!Claimed::take(dir, "2", "unity", &files, true).unwrap().has("a.png"));
+        assert!(!dir.join("a.png").exists() && !dir.join(MANIFEST).exists());
+    }
+
+    #[test]
+    fn what_is_not_ours_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        fs::write(dir.join("a.png"), "mine").unwrap();
+        assert!(Claimed::take(dir, "1", "unity", &["a.png".to_string()], false).is_err());
+        fs::write(dir.join(MANIFEST), "{\"name\": \"app\"}").unwrap();
+        assert!(check(dir, "unity", true).unwrap_err().to_string().contains("no manifest of ours"));
+        assert_eq!(fs::read_to_string(dir.join("a.png")).unwrap(), "mine");
+    }
+}

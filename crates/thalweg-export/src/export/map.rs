@@ -1,0 +1,475 @@
+//! [`MapExport`]: a terrain as pyramids of map tiles, and a page that shows them.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::encode::Seen;
+use super::levels::SheetLevels;
+use super::manifest::{self, Claimed, MANIFEST, checksum};
+use super::source::Ground;
+use super::{ExportOptions, ExportProgress, ExportTiles, Exported};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_io::atomic::sweep;
+use thalweg_io::{atomic, disk, has_crs, output, save_place, write_text};
+use thalweg_render::web::{
+    KNOWN_CODES, MAP_LAYERS, MOST_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile, MeshTile, PAGE, SIDE,
+    TileHeights, bounds, mesh_range, mesh_zoom, pixel, scale, tile_range,
+};
+
+/// What the page reads.
+const TILES: &str = "tiles.json";
+
+/// The ending of tiles that are meshes, and what globes read about them.
+const MESH: &str = "terrain";
+const GLOBE: &str = "layer.json";
+
+/// Most tiles of a pyramid.
+const MOST: u64 = 1 << 20;
+
+/// Tiles that are made between two words of progress, for each thread.
+const AT_ONCE: usize = 4;
+
+/// A pyramid on its way.
+pub(super) struct MapExport {
+    options: ExportOptions,
+    folder: PathBuf,
+    name: String,
+    place: MapPlace,
+    /// Whether tiles are meshes for globes.
+    mesh: bool,
+    /// The system that the heights came in, in words.
+    crs: String,
+    /// Whether the place is invented.
+    invented: bool,
+    recipe: Option<(u64, String)>,
+    land: SheetLevels,
+    warnings: Vec<String>,
+    seen: Option<Seen>,
+    plan: Option<Plan>,
+    written: usize,
+    /// Tiles with data.
+    there: Vec<Part>,
+}
+
+/// A tile: pictures of it, or a mesh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Pixels(MapTile),
+    Mesh(MeshTile),
+}
+
+struct Plan {
+    claimed: Claimed,
+    zooms: [u32; 2],
+    /// All that the land may lie in, coarse ones first.
+    tiles: Vec<Part>,
+    /// Metres of the lowest and the highest code of a mesh.
+    range: [f64; 2],
+}
+
+/// The pyramids that are written.
+fn layers() -> impl Iterator<Item = &'static MapLayer> {
+    MAP_LAYERS.iter().filter(|layer| layer.written)
+}
+
+impl Part {
+    /// Its files, by layer.
+    fn files(self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Pixels(MapTile { zoom, column, row }) => layers()
+                .map(|layer| (layer.name, format!("{}/{zoom}/{column}/{row}.{}", layer.name, layer.ending)))
+                .collect(),
+            Self::Mesh(MeshTile { zoom, column, row }) => vec![(MESH, format!("{zoom}/{column}/{row}.{MESH}"))],
+        }
+    }
+
+    fn place(self) -> [u32; 3] {
+        match self {
+            Self::Pixels(MapTile { zoom, column, row }) | Self::Mesh(MeshTile { zoom, column, row }) => {
+                [zoom, column, row]
+            }
+        }
+    }
+}
+
+impl MapExport {
+    pub fn begin(ground: Ground, folder: &Path, options: ExportOptions) -> Result<Self> {
+        let target = options.target;
+        let name = options.name.clone().unwrap_or_else(|| ground.name.clone());
+        target.check_name(&name)?;
+        let mesh = target.height_file(options.format.as_deref())?.ending == MESH;
+        let refused = |what: &str, value: String, allowed: &str| {
+            Err(Error::value(what, value, format!("nothing for {}, {allowed}", target.name)))
+        };
+        if let Some([rows, cols]) = options.size {
+            return refused(
+                "size",
+                format!("{cols}x{rows}"),
+                "whose tiles have 256 samples along a side; --zoom sets how fine they are",
+            );
+        }
+        if options.tiles != ExportTiles::Whole {
+            return refused("tiles", options.tiles.to_string(), "whose tiles are those of Web Mercator");
+        }
+        if options.shared.is_some() {
+            return refused(
+                "edges",
+                if options.shared == Some(true) { "shared" } else { "adjacent" }.to_string(),
+                "whose tiles share nothing",
+            );
+        }
+        if let Some([low, high]) = options.range {
+            return refused("range", format!("{low},{high}"), "whose tiles hold metres");
+        }
+        if !options.layers.is_empty() {
+            return refused("layers", options.layers.join(","), "which takes heights alone");
+        }
+        if let Some([first, last]) = options.zooms
+            && (first > last || last > MOST_ZOOM)
+        {
+            return Err(Error::value(
+                "zoom",
+                format!("{first}-{last}"),
+                format!("two zooms in rising order, 0 to {MOST_ZOOM}"),
+            ));
+        }
+        if let Some([first, last]) = options.zooms.filter(|[first, _]| mesh && *first > 0) {
+            return Err(Error::value(
+                "zoom",
+                format!("{first}-{last}"),
+                format!("0-{last}: globes begin with the whole Earth"),
+            ));
+        }
+        let mut warnings = ground.warnings.clone();
+        let (place, crs, invented) = placed(&ground, options.origin, &mut warnings)?;
+        let land = SheetLevels::new(ground.sheet, ground.grid.cell)?;
+        output::make_folder(folder)?;
+        manifest::check(folder, target.name, options.fresh)?;
+        let (folder, recipe) = (output::absolute(folder)?, ground.recipe);
+        let (seen, plan, written, there) = (None, None, 0, Vec::new());
+        Ok(Self {
+            options,
+            folder,
+            name,
+            place,
+            mesh,
+            crs,
+            invented,
+            recipe,
+            land,
+            warnings,
+            seen,
+            plan,
+            written,
+            there,
+        })
+    }
+
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    pub fn step(&mut self) -> Result<Option<ExportProgress>> {
+        if let Some(seen) = self.land.look()? {
+            self.seen = Some(match self.seen.take() {
+                None => seen,
+                Some(before) => before.merge(seen),
+            });
+            let tiles = self.land.looks();
+            return Ok(Some(ExportProgress { doing: "looking", tiles }));
+        }
+        if self.plan.is_none() {
+            self.plan = Some(self.settle()?);
+        }
+        let Some(plan) = self.plan.as_ref().filter(|plan| self.written < plan.tiles.len()) else { return Ok(None) };
+        let end = plan.tiles.len().min(self.written + AT_ONCE * rayon::current_num_threads());
+        let some = &plan.tiles[self.written..end];
+        let made = some.par_iter().map(|tile| self.write(plan, *tile)).collect::<Result<Vec<bool>>>()?;
+        let there = some.iter().zip(made).filter(|(_, made)| *made).map(|(tile, _)| *tile);
+        self.there.extend(there);
+        let tiles = [end as u64, plan.tiles.len() as u64];
+        self.written = end;
+        Ok(Some(ExportProgress { doing: "writing", tiles }))
+    }
+
+    /// Which tiles there may be; the folder is taken.
+    fn settle(&self) -> Result<Plan> {
+        let Some([low, high]) = self.seen.as_ref().and_then(|seen| seen.range) else {
+            return Err(Error::file(&self.folder, "is not written: no cell has data"));
+        };
+        let zooms = self.options.zooms.unwrap_or_else(|| self.zooms());
+        let rim = bounds(&self.land, &self.place);
+        let mut tiles = Vec::new();
+        let mut count = 0u64;
+        for zoom in zooms[0]..=zooms[1] {
+            let [columns, rows] = match self.mesh {
+                // A globe asks for both its halves.
+                true if zoom == 0 => [[0, 1], [0, 0]],
+                true => mesh_range(rim, zoom),
+                false => tile_range(&self.land, &self.place, zoom),
+            };
+            count = [columns, rows].iter().map(|[first, last]| last - first + 1).product::<u64>().saturating_add(count);
+            if count > MOST {
+                let allowed = format!("zooms of {MOST} tiles at most");
+                return Err(Error::value(
+                    "zoom",
+                    format!("{}-{} ({count} tiles and more)", zooms[0], zooms[1]),
+                    allowed,
+                ));
+            }
+            let all = 1u64 << (zoom + u32::from(self.mesh));
+            let part = |row: u64, column: u64| {
+                let (column, row) = ((column % all) as u32, row as u32);
+                if self.mesh {
+                    Part::Mesh(MeshTile { zoom, column, row })
+                } else {
+                    Part::Pixels(MapTile { zoom, column, row })
+                }
+            };
+            // A land that is wider than the map would come round.
+            let known: BTreeSet<Part> = (rows[0]..=rows[1])
+                .flat_map(|row| (columns[0]..=columns[1]).map(move |column| part(row, column)))
+                .collect();
+            tiles.extend(known);
+        }
+        if !self.mesh && low < DEEPEST {
+            let allowed = format!("{DEEPEST} m and more, which colours of terrain-rgb hold");
+            return Err(Error::value("heights", format!("{low} m"), allowed));
+        }
+        let digest = self.seen.as_ref().map_or(0, |seen| seen.digest);
+        let about = (self.options.target.name, &self.name, self.mesh, &self.place, self.land.width(self.land.finest()));
+        let told = format!("{about:?} {zooms:?} {digest}");
+        let plan = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(told.as_bytes()));
+        let target = self.options.target.name;
+        let files = [names(&tiles), self.others()].concat();
+        let claimed = Claimed::take(&self.folder, &plan, target, &files, self.options.fresh)?;
+        // What a killed run has left in the folders of its tiles.
+        let folders: BTreeSet<PathBuf> =
+            files.iter().filter_map(|file| Some(self.folder.join(file).parent()?.to_path_buf())).collect();
+        folders.iter().for_each(|folder| sweep(folder));
+        Ok(Plan { claimed, zooms, tiles, range: [low, if high > low { high } else { low + 1.0 }] })
+    }
+
+    /// The last zoom is the first whose pixels are no wider than cells, and the first the last in which the land is no wider than a tile.
+    fn zooms(&self) -> [u32; 2] {
+        let (wide, scale) = (self.land.width(self.land.finest()), scale(&self.land, &self.place));
+        if self.mesh {
+            return [0, mesh_zoom(wide)];
+        }
+        let metres = |zoom: u32| pixel(zoom) * scale;
+        let last = (0..MOST_ZOOM).find(|zoom| metres(*zoom) <= wide * (1.0 + 1e-6)).unwrap_or(MOST_ZOOM);
+        let long = self.land.size().into_iter().max().unwrap_or(1) as f64 * wide;
+        let first = (0..=last).rev().find(|zoom| metres(*zoom) * SIDE as f64 >= long).unwrap_or(0);
+        [first, last]
+    }
+
+    /// Files that are no tiles.
+    fn others(&self) -> Vec<String> {
+        let page = PAGE.iter().map(|(name, ..)| name.to_string()).chain([TILES.to_string()]);
+        if self.mesh { vec![GLOBE.to_string()] } else { page.collect() }
+    }
+
+    /// Writes the files of a tile; whether there are any. What a former run has written stays.
+    fn write(&self, plan: &Plan, part: Part) -> Result<bool> {
+        let files = part.files();
+        if files.iter().all(|(_, file)| plan.claimed.has(file)) {
+            return Ok(true);
+        }
+        let bodies = match part {
+            Part::Mesh(tile) => vec![tile.bytes(&self.land, &self.place, plan.range)?],
+            Part::Pixels(tile) => {
+                let Some(heights) = TileHeights::of(&self.land, &self.place, tile)? else { return Ok(false) };
+                layers().map(|layer| heights.bytes(layer.encoding)).collect::<Result<_>>()?
+            }
+        };
+        for ((_, file), bytes) in files.iter().zip(bodies) {
+            let path = self.folder.join(file);
+            let folder = path.parent().unwrap_or(&self.folder);
+            disk::make_folders(folder).map_err(Error::io(folder, "make the folder"))?;
+            atomic(&path, |out| out.write_all(&bytes).map_err(Error::io(&path, "write")))?;
+            plan.claimed.note(file)?;
+        }
+        Ok(true)
+    }
+
+    pub fn finish(mut self) -> Result<Exported> {
+        while self.step()?.is_some() {}
+        let (Some(plan), Some(Seen { range: Some(range), missing, .. })) = (self.plan.take(), self.seen.take()) else {
+            return Err(Error::value("tiles", 0, "one at least"));
+        };
+        let mut warnings = Vec::new();
+        if missing > 0 {
+            let stands =
+                if self.mesh { "at 0 m, or the lowest height" } else { "at 0 m, and the hillshade is seen through" };
+            warnings.push(format!("{missing} cells without data: land stands {stands} there"));
+        }
+        let page = self.page(&plan, range);
+        if self.mesh {
+            write_text(self.folder.join(GLOBE), &format!("{:#}\n", self.globe(&plan)))?;
+        } else {
+            for (name, _, text) in PAGE {
+                write_text(self.folder.join(name), text)?;
+            }
+            let described = page.describe("", &layers().copied().collect::<Vec<_>>());
+            write_text(self.folder.join(TILES), &format!("{described:#}\n"))?;
+        }
+        let how = self.how(&plan);
+        let of_part = |part: &Part| {
+            part.files().into_iter().map(|(layer, file)| (file, Some((layer, part.place())))).collect::<Vec<_>>()
+        };
+        let mut files: Vec<_> = self.there.iter().flat_map(of_part).collect();
+        files.extend(self.others().into_iter().map(|name| (name, None)));
+        let told = files.par_iter().map(|(name, of)| {
+            let (bytes, crc) = checksum(&self.folder.join(name))?;
+            let mut file = json!({"file": name, "bytes": bytes, "crc32": format!("{crc:08x}")});
+            if let Some((layer, tile)) = of {
+                file["layer"] = (*layer).into();
+                file["tile"] = json!(tile);
+            }
+            Ok(file)
+        });
+        let told = told.collect::<Result<Vec<Value>>>()?;
+        let manifest = self.manifest(&plan, &page, range, missing, &how, told);
+        plan.claimed.finish(&manifest)?;
+        let files = files.into_iter().map(|(name, _)| name).chain([MANIFEST.to_string()]);
+        let files = files.map(|file| self.folder.join(file)).collect();
+        Ok(Exported { files, manifest, how, warnings })
+    }
+
+    fn page(&self, plan: &Plan, range: [f64; 2]) -> MapPage {
+        let [[west, east], [north, south]] = bounds(&self.land, &self.place).map(|ends| ends.map(f64::to_degrees));
+        let about = if self.invented {
+            "An invented place: no degree of it means a place on Earth.".to_string()
+        } else {
+            format!("Heights from {}.", self.crs)
+        };
+        let attribution = if self.invented { "invented by thalweg".to_string() } else { self.name.clone() };
+        MapPage {
+            name: self.name.clone(),
+            about,
+            attribution,
+            zooms: plan.zooms,
+            bounds: [west, south, east, north],
+            range: Some(range),
+        }
+    }
+
+    /// What Cesium reads: which tiles there are, by zoom.
+    fn globe(&self, plan: &Plan) -> Value {
+        let mut available = vec![Vec::new(); plan.zooms[1] as usize + 1];
+        for [zoom, column, row] in self.there.iter().map(|part| part.place()) {
+            let runs: &mut Vec<[u32; 3]> = &mut available[zoom as usize];
+            // Tiles come column by column, each from the south.
+            match runs.last_mut().filter(|run| run[0] == column && run[2] + 1 == row) {
+                Some(run) => run[2] = row,
+                None => runs.push([column, row, row]),
+            }
+        }
+        let told =
+            |[column, first, last]: &[u32; 3]| json!({"startX": column, "startY": first, "endX": column, "endY": last});
+        let available: Vec<Vec<Value>> = available.iter().map(|runs| runs.iter().map(told).collect()).collect();
+        json!({
+            "tilejson": "2.1.0",
+            "name": self.name,
+            "version": "1.0.0",
+            "format": "quantized-mesh-1.0",
+            "scheme": "tms",
+            "projection": "EPSG:4326",
+            "tiles": [format!("{{z}}/{{x}}/{{y}}.{MESH}")],
+            "extensions": ["octvertexnormals"],
+            "bounds": [-180, -90, 180, 90],
+            "minzoom": plan.zooms[0],
+            "maxzoom": plan.zooms[1],
+            "available": available,
+        })
+    }
+
+    fn how(&self, plan: &Plan) -> String {
+        let (target, [first, last]) = (self.options.target, plan.zooms);
+        let text = if self.mesh { target.how_tiles } else { target.how };
+        let file = if self.mesh { "quantized-mesh-1.0 with normals" } else { "terrain-rgb/{z}/{x}/{y}.png" };
+        text.replace("{crs}", &format!("zoom {first} to {last}, from {}", self.crs)).replace("{file}", file)
+    }
+
+    fn manifest(
+        &self,
+        plan: &Plan,
+        page: &MapPage,
+        [low, high]: [f64; 2],
+        missing: u64,
+        how: &str,
+        files: Vec<Value>,
+    ) -> Value {
+        let mut manifest = json!({
+            "thalweg": env!("CARGO_PKG_VERSION"),
+            "target": self.options.target.name,
+            "plan": plan.claimed.plan,
+            "name": self.name,
+            "zooms": plan.zooms,
+            "tile_samples": if self.mesh { [MeshTile::SIDE; 2] } else { [SIDE; 2] },
+            "tiles": self.there.len(),
+            "bounds": page.bounds,
+            "minimum": low,
+            "maximum": high,
+            "nodata": missing,
+            "sampling": "linear between the middles of cells, or the mean of such samples",
+            "crs": if self.mesh { "EPSG:4326" } else { "EPSG:3857" },
+            "source_crs": self.crs,
+            "source_samples": [self.land.size()[1], self.land.size()[0]],
+            "layers": if self.mesh { vec![MESH] } else { layers().map(|layer| layer.name).collect() },
+            "import": how,
+            "files": files,
+        });
+        if let Some((seed, hash)) = &self.recipe {
+            manifest["seed"] = (*seed).into();
+            manifest["recipe_hash"] = hash.as_str().into();
+        }
+        manifest
+    }
+}
+
+/// All files that tiles may have.
+fn names(tiles: &[Part]) -> Vec<String> {
+    tiles.iter().flat_map(|part| part.files()).map(|(_, file)| file).collect()
+}
+
+/// Metres below which terrain-rgb has no colours.
+const DEEPEST: f64 = -10_000.0;
+
+/// Where the ground lies, its system in words, and whether the place is invented.
+fn placed(ground: &Ground, origin: Option<[f64; 2]>, warnings: &mut Vec<String>) -> Result<(MapPlace, String, bool)> {
+    /// Farthest north or south that a map of Web Mercator is of use.
+    const FARTHEST: f64 = 84.0;
+    let place = save_place(&ground.grid);
+    if has_crs(&place) {
+        let code = place.epsg();
+        let named = code.map_or("a system without an EPSG code".to_string(), |code| format!("EPSG:{code}"));
+        if origin.is_some() {
+            return Err(Error::value(
+                "origin",
+                "given",
+                format!("nothing for heights that lie somewhere already: in {named}"),
+            ));
+        }
+        let [x, _, _, y, ..] = place.transform.unwrap_or_default();
+        let found = code.and_then(|code| MapPlace::of_code(code, [x, y]));
+        let allowed = || format!("{KNOWN_CODES}; bring it there with `gdalwarp -r cubic -t_srs EPSG:326…`");
+        let found = found.ok_or_else(|| Error::value("coordinate system", &named, allowed()))?;
+        return Ok((found, named, false));
+    }
+    let at = origin.unwrap_or_default();
+    let [longitude, latitude] = at;
+    if !(-180.0..=180.0).contains(&longitude) || !(-FARTHEST..=FARTHEST).contains(&latitude) {
+        let allowed = format!("a longitude from -180 to 180 and a latitude from -{FARTHEST} to {FARTHEST} degrees");
+        return Err(Error::value("origin", format!("{longitude},{latitude}"), allowed));
+    }
+    if origin.is_none() {
+        warnings.push("it lies nowhere on Earth: its middle is laid at 0° N 0° E, in the sea off Africa; --origin LON,LAT lays it elsewhere".to_string());
+    }
+    let middle = [ground.grid.cols(), ground.grid.rows()].map(|n| n as f64 * ground.grid.cell / 2.0);
+    Ok((MapPlace::at(at, middle), format!("its own metres about {latitude}° N {longitude}° E"), true))
+}

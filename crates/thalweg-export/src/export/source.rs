@@ -1,0 +1,332 @@
+//! What is exported: heights and layers, of a file, of a world's folder, or held in memory.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::sampling::{Piece, Sheet};
+use super::{ExportTarget, LayerPlace, MOST_MASKS};
+use crate::world_folder::{heights_in, recipe_of};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_core::terrain::grid::{Georeference, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellType, Cells, LOOSE, Terrain};
+use thalweg_io::has_crs;
+use thalweg_io::{
+    FileWindows, Format, HeightReading, LoadOptions, Placed, SampleLook, SampleType, Sidecar, load, needs_sidecar,
+    placed_of,
+};
+use thalweg_models::models::Models;
+
+/// Heights that are read by windows, and what is known of them.
+pub(super) struct Ground {
+    pub sheet: Box<dyn Sheet>,
+    pub grid: Grid,
+    pub warnings: Vec<String>,
+    /// What the terrain is called where nobody gives a name.
+    pub name: String,
+    /// Seed and hash of the recipe, where there is one.
+    pub recipe: Option<(u64, String)>,
+    from: From,
+}
+
+/// Where layers are looked for.
+enum From {
+    Folder(PathBuf),
+    File,
+    Held(Arc<Terrain>),
+}
+
+/// A layer that goes along.
+pub(super) struct GoingLayer {
+    pub name: String,
+    pub unit: String,
+    /// Whether its values are whole numbers that stand for something: nothing lies between two of them.
+    pub whole: bool,
+    pub sheet: Box<dyn Sheet>,
+}
+
+impl Ground {
+    /// Of a file, or of a folder that holds a world. A TIFF is read by windows, other formats whole.
+    pub fn open(path: &Path, options: &LoadOptions) -> Result<Self> {
+        let (file, from) = match path.is_dir() {
+            true => (heights_in(path)?, From::Folder(path.to_path_buf())),
+            false => (path.to_path_buf(), From::File),
+        };
+        let (sheet, mut grid, warnings) = heights(&file, options)?;
+        let mut recipe = None;
+        if let From::Folder(folder) = &from
+            && let Some(made) = recipe_of(folder)?
+        {
+            grid = made.framed(grid)?;
+            recipe = Some((made.seed, made.hash()));
+        }
+        // A folder may be named as `.`.
+        let whole = std::path::absolute(path).map_err(Error::io(path, "find"))?;
+        let name = if path.is_dir() { whole.file_name() } else { whole.file_stem() };
+        let name = name.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        Ok(Self { sheet, grid, warnings, name, recipe, from })
+    }
+
+    /// Of a terrain in memory.
+    pub fn held(terrain: Arc<Terrain>) -> Self {
+        let (grid, name) = (terrain.grid.clone(), "terrain".to_string());
+        let sheet = Box::new(HeldGround(terrain.clone()));
+        Self { sheet, grid, warnings: Vec::new(), name, recipe: None, from: From::Held(terrain) }
+    }
+
+    /// The folder of a world, if it is one.
+    pub fn folder(&self) -> Option<&Path> {
+        if let From::Folder(folder) = &self.from { Some(folder) } else { None }
+    }
+
+    /// The layer of that name; of a folder or of a file also a path to a raster.
+    pub fn layer(&self, name: &str) -> Result<GoingLayer> {
+        if let From::Held(terrain) = &self.from {
+            return held_layer(terrain, name);
+        }
+        let path = Path::new(name);
+        if path.extension().is_some() {
+            let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+            return self.layer_file(path, stem);
+        }
+        match &self.from {
+            From::Folder(folder) => {
+                let file = folder.join(format!("{name}.tif"));
+                if !file.is_file() {
+                    let known = rasters(folder);
+                    return Err(Error::unknown("layer", name, known.iter().map(String::as_str)));
+                }
+                self.layer_file(&file, name.to_string())
+            }
+            _ => Err(Error::layer(
+                name,
+                "is no file; beside a file of heights a layer is a file too, such as classes.tif",
+            )),
+        }
+    }
+
+    fn layer_file(&self, path: &Path, name: String) -> Result<GoingLayer> {
+        let windows = FileWindows::open(path)?;
+        let head = windows.about()?;
+        if head.size != self.grid.size {
+            let ([rows, cols], [want_rows, want_cols]) = (head.size, self.grid.size);
+            let problem = format!(
+                "{} is {cols} × {rows} cells (columns × rows); heights are {want_cols} × {want_rows}",
+                path.display()
+            );
+            return Err(Error::layer(name, problem));
+        }
+        if let (Some(own), Some(given)) = (&self.grid.georeference, &head.georeference)
+            && !lies_there(own, given)
+        {
+            let problem = format!("{} lies elsewhere: its coordinates are not those of the heights", path.display());
+            return Err(Error::layer(name, problem));
+        }
+        let declared = Models::default().layer(&name);
+        let is_whole = !matches!(head.samples.kind(), SampleType::F32 | SampleType::F64) && head.scale == [1.0, 0.0];
+        let whole = is_whole || declared.is_some_and(|spec| spec.cells == CellType::Count);
+        let said = head.unit.clone().or(declared.map(|spec| spec.unit.to_string()));
+        let sheet = Box::new(LayerWindows { nodata: head.nodata, scale: head.scale, windows });
+        Ok(GoingLayer { name, unit: said.unwrap_or_else(|| "1".to_string()), whole, sheet })
+    }
+}
+
+/// Whether two maps of one size that say where they lie say the same, to a tenth of a cell.
+fn lies_there(own: &Georeference, given: &Georeference) -> bool {
+    if !has_crs(own) || !has_crs(given) {
+        return true;
+    }
+    let (Some(a), Some(b)) = (own.transform, given.transform) else { return true };
+    let tenth = 0.1 * a[1].abs().max(a[5].abs());
+    let same_system = own.epsg().is_none() || given.epsg().is_none() || own.epsg() == given.epsg();
+    same_system && [0, 3].iter().all(|k| (a[*k] - b[*k]).abs() <= tenth)
+}
+
+/// The rasters in a folder, by name.
+fn rasters(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let rasters = entries.filter(|path| path.extension().is_some_and(|ending| ending == "tif"));
+    let mut names: Vec<String> =
+        rasters.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
+    names.sort();
+    names
+}
+
+/// A file's heights by windows.
+fn heights(path: &Path, options: &LoadOptions) -> Result<(Box<dyn Sheet>, Grid, Vec<String>)> {
+    if options.deterrace || !Format::of(path)?.reads_windows() {
+        let loaded = load(path, options)?;
+        let grid = loaded.terrain.grid.clone();
+        return Ok((Box::new(HeldGround(Arc::new(loaded.terrain))), grid, loaded.warnings));
+    }
+    let windows = FileWindows::open(path)?;
+    let mut head = windows.about()?;
+    let sidecar = if needs_sidecar(&head) { Sidecar::beside(path)? } else { None };
+    head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
+    let Placed { grid, mut warnings, .. } = placed_of(path, &mut head, sidecar.as_ref(), options)?;
+    let reading = HeightReading::of(&head, sidecar.as_ref(), options);
+    let mut look = SampleLook::default();
+    for window in bands(&windows) {
+        look = look.merge(reading.look(&windows.piece(window)?, window.start));
+    }
+    let (reading, said) = reading.settle(&look).map_err(|problem| Error::file(path, problem))?;
+    warnings.extend(said);
+    Ok((Box::new(HeightWindows { path: path.to_path_buf(), windows, reading }), grid, warnings))
+}
+
+/// Samples that are looked at together, about.
+const BAND: usize = 1 << 22;
+
+/// All of a file, by rows of its strips or tiles.
+fn bands(windows: &FileWindows) -> impl Iterator<Item = Window> + use<> {
+    let [rows, cols] = windows.size();
+    let chunk = windows.chunk()[0];
+    let count = (BAND / cols.max(1) / chunk.max(1)).max(1).saturating_mul(chunk).clamp(1, rows);
+    (0..rows).step_by(count).map(move |first| Window { start: [first, 0], size: [count.min(rows - first), cols] })
+}
+
+/// A file's heights.
+struct HeightWindows {
+    path: PathBuf,
+    windows: FileWindows,
+    reading: HeightReading,
+}
+
+impl Sheet for HeightWindows {
+    fn size(&self) -> Size {
+        self.windows.size()
+    }
+
+    fn piece(&self, window: Window) -> Result<Piece> {
+        let raster = self.windows.piece(window)?;
+        self.reading.check(&raster, window.start).map_err(|problem| Error::file(&self.path, problem))?;
+        let height = |k: usize| self.reading.height(&raster, k);
+        piece(window.size, |k| height(k).map(Height::metres))
+    }
+}
+
+/// A file's values as they are.
+struct LayerWindows {
+    windows: FileWindows,
+    nodata: Option<f64>,
+    scale: [f64; 2],
+}
+
+impl Sheet for LayerWindows {
+    fn size(&self) -> Size {
+        self.windows.size()
+    }
+
+    fn piece(&self, window: Window) -> Result<Piece> {
+        let raster = self.windows.piece(window)?;
+        let [factor, offset] = self.scale;
+        piece(window.size, |k| {
+            let sample = raster.samples.get(k);
+            let is_missing = raster.is_masked(k) || !sample.is_finite() || self.nodata == Some(sample);
+            (!is_missing).then_some(sample * factor + offset)
+        })
+    }
+}
+
+/// The ground of a terrain in memory.
+struct HeldGround(Arc<Terrain>);
+
+impl Sheet for HeldGround {
+    fn size(&self) -> Size {
+        self.0.grid.size
+    }
+
+    fn piece(&self, window: Window) -> Result<Piece> {
+        let [i, j] = window.start;
+        let terrain = &self.0;
+        piece(window.size, |k| {
+            let (i, j) = (i + k / window.size[1], j + k % window.size[1]);
+            (!terrain.is_nodata(i, j)).then(|| terrain.ground[(i, j)].metres())
+        })
+    }
+}
+
+/// A layer of a terrain in memory.
+struct HeldLayer {
+    terrain: Arc<Terrain>,
+    cells: Cells,
+}
+
+impl Sheet for HeldLayer {
+    fn size(&self) -> Size {
+        self.cells.size()
+    }
+
+    fn piece(&self, window: Window) -> Result<Piece> {
+        let [i, j] = window.start;
+        piece(window.size, |k| {
+            let (i, j) = (i + k / window.size[1], j + k % window.size[1]);
+            (!self.terrain.is_nodata(i, j)).then(|| match &self.cells {
+                Cells::Height(field) => field[(i, j)].metres(),
+                Cells::Float(field) => f64::from(field[(i, j)]),
+                Cells::Count(field) => f64::from(field[(i, j)]),
+            })
+        })
+    }
+}
+
+fn held_layer(terrain: &Arc<Terrain>, name: &str) -> Result<GoingLayer> {
+    let (cells, unit) = match (terrain.layers.get(name), &terrain.loose) {
+        (Some(layer), _) => (layer.cells.clone(), layer.unit.clone()),
+        (None, Some(loose)) if name == LOOSE.name => (Cells::Height(loose.clone()), LOOSE.unit.to_string()),
+        _ => {
+            let loose = terrain.loose.as_ref().map(|_| LOOSE.name);
+            return Err(Error::unknown("layer", name, terrain.layers.keys().map(String::as_str).chain(loose)));
+        }
+    };
+    let whole = cells.cell_type() == CellType::Count;
+    let sheet = Box::new(HeldLayer { terrain: terrain.clone(), cells });
+    Ok(GoingLayer { name: name.to_string(), unit, whole, sheet })
+}
+
+impl ExportTarget {
+    /// The layers of a terrain in memory that this target has a place for, by name: none without data, no more classes than become masks,
+    /// no whole numbers beyond what a picture holds.
+    pub fn layers_of(&self, terrain: &Terrain) -> Vec<String> {
+        let loose = terrain.loose.clone().map(Cells::Height);
+        let loose = loose.iter().map(|cells| (LOOSE.name, cells));
+        let layers = terrain.layers.iter().map(|(name, layer)| (name.as_str(), &layer.cells)).chain(loose);
+        layers.filter(|(_, cells)| self.has_place(terrain, cells)).map(|(name, _)| name.to_string()).collect()
+    }
+
+    fn has_place(&self, terrain: &Terrain, cells: &Cells) -> bool {
+        let [rows, cols] = cells.size();
+        let mut there =
+            (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).filter(|(i, j)| !terrain.is_nodata(*i, *j));
+        match (self.layers, cells) {
+            (LayerPlace::None, _) => false,
+            (LayerPlace::Masks | LayerPlace::Texels, Cells::Count(field)) => {
+                let mut classes = BTreeSet::new();
+                let few = there.all(|at| {
+                    classes.insert(field[at]);
+                    classes.len() <= MOST_MASKS
+                });
+                few && !classes.is_empty()
+            }
+            (LayerPlace::Pictures, Cells::Count(field)) => {
+                there.clone().count() > 0 && there.all(|at| field[at] <= u32::from(u16::MAX))
+            }
+            (_, Cells::Count(field)) => there.clone().count() > 0 && there.all(|at| field[at] < u32::MAX),
+            (_, Cells::Height(_)) => there.next().is_some(),
+            (_, Cells::Float(field)) => {
+                there.clone().any(|at| field[at].is_finite()) && there.all(|at| !field[at].is_infinite())
+            }
+        }
+    }
+}
+
+/// A window of values, `None` where there is no data.
+fn piece(size: Size, value: impl Fn(usize) -> Option<f64> + Sync) -> Result<Piece> {
+    let at = |i: usize, j: usize| value(i * size[1] + j);
+    let values = Field::generate(size, |i, j| at(i, j).unwrap_or(f64::NAN));
+    let missing = values.as_slice().iter().any(|v| v.is_nan()).then(|| values.map(|v| v.is_nan()));
+    // A sum with a weight of zero must stay a number.
+    Ok(Piece { values: values.map(|v| if v.is_nan() { 0.0 } else { *v }), missing })
+}

@@ -1,0 +1,71 @@
+//! How a map is drawn where it is opened: a style file beside it, `NAME.qml`, which QGIS takes of itself.
+//!
+//! Of QGIS's own format (QGIS Project, Documentation: QGIS File Formats, QML) the least that says colours.
+
+use std::fmt::Write;
+
+use thalweg_render::pictures::ramps::Ramp;
+
+/// Stops of a course of colours.
+const STOPS: usize = 12;
+
+/// The style of a map of real numbers, from the lowest to the highest.
+pub(super) fn course(ramp: &Ramp, [low, high]: [f64; 2], unit: &str) -> String {
+    let mut items = String::new();
+    for k in 0..STOPS {
+        let t = k as f64 / (STOPS - 1) as f64;
+        let value = low + t * (high - low);
+        let _ = writeln!(
+            items,
+            "        <item value=\"{value}\" label=\"{value:.4} {}\" color=\"{}\" alpha=\"255\"/>",
+            marked(unit),
+            hex(ramp.rgb(t as f32))
+        );
+    }
+    style(&format!(
+        "    <rasterrenderer type=\"singlebandpseudocolor\" band=\"1\" opacity=\"1\" classificationMin=\"{low}\" classificationMax=\"{high}\">\n      \
+         <rastershader><colorrampshader colorRampType=\"INTERPOLATED\" classificationMode=\"1\" clip=\"0\">\n{items}      \
+         </colorrampshader></rastershader>\n    </rasterrenderer>\n"
+    ))
+}
+
+/// The style of a map of classes: a colour to each.
+pub(super) fn classes(codes: &[i64]) -> String {
+    let mut items = String::new();
+    for code in codes {
+        let colour = hex(shade(*code));
+        let _ = writeln!(
+            items,
+            "        <paletteEntry value=\"{code}\" label=\"{code}\" color=\"{colour}\" alpha=\"255\"/>"
+        );
+    }
+    style(&format!(
+        "    <rasterrenderer type=\"paletted\" band=\"1\" opacity=\"1\">\n      <colorPalette>\n{items}      </colorPalette>\n    \
+         </rasterrenderer>\n"
+    ))
+}
+
+fn style(renderer: &str) -> String {
+    format!(
+        "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n<qgis version=\"3.22\">\n  <pipe>\n{renderer}  </pipe>\n</qgis>\n"
+    )
+}
+
+/// Text as XML has it.
+fn marked(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+}
+
+fn hex([r, g, b]: [u8; 3]) -> String {
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
+
+/// The colour of a class: hues a golden angle apart, so that neighbours differ.
+fn shade(code: i64) -> [u8; 3] {
+    const GOLDEN: f64 = 0.381_966;
+    let hue = (code as f64 * GOLDEN).rem_euclid(1.0);
+    [0.0, 1.0 / 3.0, 2.0 / 3.0].map(|of| {
+        let wave = 0.5 + 0.5 * libm::cos(std::f64::consts::TAU * (hue + of));
+        (70.0 + 160.0 * wave) as u8
+    })
+}

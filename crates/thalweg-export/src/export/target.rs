@@ -1,0 +1,448 @@
+//! [`ExportTarget`]: what a program takes, declared once. Help, checks, manifests, the book's table and the tests are made of [`TARGETS`].
+
+use super::sides::SideRule;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_io::sidecar::RowOrder;
+use thalweg_io::{Format, SampleType};
+
+/// A program that a terrain is written for.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportTarget {
+    /// What it is called after `--for`.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Samples along a side of a single file.
+    pub sides: SideRule,
+    /// Samples along a side of a tile; the same rule where tiles have none of their own.
+    pub tile_sides: SideRule,
+    /// Whether a file has as many rows as columns.
+    pub square: bool,
+    /// Whether metres between samples are one number for both directions.
+    pub one_spacing: bool,
+    /// Whether the terrain may be resampled: a map keeps its cells.
+    pub resamples: bool,
+    /// What tiles share where nothing else is asked for, and whether another way has a use.
+    pub seams: Seams,
+    /// Files of heights that it reads, the usual one first.
+    pub heights: &'static [HeightFile],
+    /// Which row of a file comes first.
+    pub rows: RowOrder,
+    /// How tiles are numbered in names.
+    pub numbering: Numbering,
+    /// What of a name it would read as something else.
+    pub names: NameRule,
+    /// What becomes of layers.
+    pub layers: LayerPlace,
+    /// What to click and type, `{…}` standing for the numbers.
+    pub how: &'static str,
+    /// The same of tiles, after it.
+    pub how_tiles: &'static str,
+    /// What was read back, and by whom: the book says so.
+    pub verdict: &'static str,
+    /// Where its makers say so.
+    pub source: &'static str,
+}
+
+/// A kind of file of heights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeightFile {
+    /// The ending of its name, without the dot.
+    pub ending: &'static str,
+    /// Its format.
+    pub format: Format,
+    /// Type of its samples: `U16` codes over the range of heights, `F32` metres, or the `U8` channels of a colour that codes metres.
+    pub sample: SampleType,
+}
+
+/// What neighbouring tiles share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seams {
+    /// The samples of their common edge, which both hold.
+    Shared,
+    /// Nothing: where one ends the next begins.
+    Adjacent,
+    /// Shared unless adjacent ones are asked for.
+    Either,
+}
+
+/// How tiles are numbered in names: what follows the name. Numbers count from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbering {
+    /// `_x0_y0`, y from the north.
+    ColumnRow,
+    /// `_0_0`: along x, then along z from the south.
+    Plane,
+    /// `_00_00`: along x, then along z from the north.
+    Regions,
+    /// `/{z}/{x}/{y}`: no files of one range but a pyramid of map tiles on the globe.
+    Pyramid,
+}
+
+/// What of a file's name a program reads as something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameRule {
+    /// Nothing: letters of any script and spaces are good.
+    Free,
+    /// A size, `1009x1009`, or a tile's number, `_x0_y0`.
+    Sizes,
+    /// Two numbers at the end, `_0_0`.
+    Numbers,
+    /// Nothing, but it takes plain letters alone.
+    Plain,
+}
+
+/// What becomes of layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayerPlace {
+    /// There is none for them.
+    None,
+    /// Masks of 8 bits on the samples of heights: one for each class, 255 where it is and 0 elsewhere; one for each layer of real numbers,
+    /// 0 to 255 over 0 to 1 for shares, else over the range from 0, or the lowest value below it, to the highest.
+    Masks,
+    /// The same on texels, one fewer than samples along a side.
+    Texels,
+    /// Pictures on the samples of heights: classes as they are, 0 where there is no data; real numbers over their range in 16 bits.
+    Pictures,
+    /// Rasters (`.tif`): classes as whole numbers, real numbers as `f32`.
+    Rasters,
+}
+
+const PNG: HeightFile = HeightFile { ending: "png", format: Format::Png, sample: SampleType::U16 };
+const R16: HeightFile = HeightFile { ending: "r16", format: Format::R16, sample: SampleType::U16 };
+const RAW: HeightFile = HeightFile { ending: "raw", format: Format::R16, sample: SampleType::U16 };
+const EXR: HeightFile = HeightFile { ending: "exr", format: Format::Exr, sample: SampleType::F32 };
+const RGB: HeightFile = HeightFile { ending: "png", format: Format::Png, sample: SampleType::U8 };
+/// Cesium's quantized-mesh.
+const MESH: HeightFile = HeightFile { ending: "terrain", format: Format::R16, sample: SampleType::U16 };
+const TIFF: HeightFile = HeightFile { ending: "tif", format: Format::Tiff, sample: SampleType::F32 };
+
+/// Most samples along a side where a program names no limit.
+const MOST: usize = 65_536;
+
+const LANDSCAPE: SideRule = SideRule::Components { usual: &[127, 253, 505, 1009, 2017, 4033, 8129], most: 32 };
+const TERRAIN: SideRule = SideRule::PowerPlusOne(33, 4097);
+const ANY: SideRule = SideRule::Any(2, MOST);
+
+/// The programs that terrains are written for.
+pub const TARGETS: [ExportTarget; 9] = [
+    ExportTarget {
+        name: "unreal",
+        about: "Unreal Engine, a landscape",
+        sides: LANDSCAPE,
+        tile_sides: LANDSCAPE,
+        square: false,
+        one_spacing: false,
+        resamples: true,
+        seams: Seams::Either,
+        heights: &[PNG, R16],
+        rows: RowOrder::North,
+        numbering: Numbering::ColumnRow,
+        names: NameRule::Sizes,
+        layers: LayerPlace::Masks,
+        how: "Landscape mode, Manage, New, Import from File: choose {file}. Scale X {scale_x}, Y {scale_y}, Z {scale_z}; \
+              Location Z {location_z}. The landscape then spans {span_x} × {span_y} m, from {minimum} to {maximum} m.",
+        how_tiles: "All {tiles} tiles have one range and one scale. {seams}",
+        verdict: "by formula",
+        source: "Epic Games, Landscape Technical Guide; Importing and Exporting Landscape Heightmaps",
+    },
+    ExportTarget {
+        name: "unity",
+        about: "Unity, a Terrain",
+        sides: TERRAIN,
+        tile_sides: TERRAIN,
+        square: true,
+        one_spacing: false,
+        resamples: true,
+        seams: Seams::Shared,
+        heights: &[RAW],
+        rows: RowOrder::South,
+        numbering: Numbering::Plane,
+        names: NameRule::Numbers,
+        layers: LayerPlace::Texels,
+        how: "Terrain, Terrain Settings, Import Raw: {file}; Depth Bit 16, Resolution {columns}, Byte Order Windows, Flip Vertically \
+              off (the southern row comes first). Terrain Size X {tile_width}, Y {terrain_height}, Z {tile_length}; Position Y {minimum}.",
+        how_tiles: "Tiles: Terrain Toolbox, Create New Terrain, Import Heightmap, Batch: {tiles} tiles, in all {width} × {length} m, each \
+                    of the size above; the two numbers of a name run along X and along Z from the south-west, and neighbours share their \
+                    edges.",
+        verdict: "by formula",
+        source: "Unity Technologies, Working with Heightmaps; Terrain Tools, Import Heightmap",
+    },
+    ExportTarget {
+        name: "terrain3d",
+        about: "Godot with Terrain3D",
+        sides: SideRule::Any(2, 16_384),
+        tile_sides: SideRule::Power(64, 2048),
+        square: false,
+        one_spacing: true,
+        resamples: true,
+        seams: Seams::Adjacent,
+        heights: &[EXR, R16],
+        rows: RowOrder::North,
+        numbering: Numbering::Regions,
+        names: NameRule::Numbers,
+        layers: LayerPlace::None,
+        how: "addons/terrain_3d/tools/importer.tscn, with Vertex Spacing 1: Height File {file}; Import Scale 1, Height Offset 0. An .exr \
+              holds metres; of an .r16 type R16 Range {minimum}, {maximum} and R16 Size {columns}, {rows}. A single file wants Region Size \
+              {region}. When all is imported set Vertex Spacing to {spacing} on the Terrain3D node.",
+        how_tiles: "Tiles are regions: set Region Size to {columns}, and import each with Import Position {columns} · X - {middle_x}, \
+                    {rows} · Z - {middle_z}, X and Z the two numbers of its name. Regions share no samples.",
+        verdict: "by formula",
+        source: "Tokisan Games, Terrain3D, Importing & Exporting Data",
+    },
+    ExportTarget {
+        name: "hterrain",
+        about: "Godot with the heightmap plugin by Zylann",
+        sides: SideRule::PowerPlusOne(513, 4097),
+        tile_sides: SideRule::PowerPlusOne(513, 4097),
+        square: true,
+        one_spacing: false,
+        resamples: true,
+        seams: Seams::Shared,
+        heights: &[RAW],
+        rows: RowOrder::North,
+        numbering: Numbering::ColumnRow,
+        names: NameRule::Plain,
+        layers: LayerPlace::None,
+        how: "Terrain menu, Import maps: Heightmap {file}, 16 bits, little-endian; Min Height {minimum}, Max Height {maximum}. Set Map \
+              Scale to ({spacing_x}, 1, {spacing_y}).",
+        how_tiles: "Tiles: an HTerrain each, x numbers from the west and y from the north, {tile_width} m apart along X and \
+                    {tile_length} m along Z; neighbours share their edges.",
+        verdict: "by formula",
+        source: "Zylann, HTerrain plugin documentation",
+    },
+    ExportTarget {
+        name: "blender",
+        about: "Blender, a grid with a Displace modifier",
+        sides: ANY,
+        tile_sides: ANY,
+        square: false,
+        one_spacing: false,
+        resamples: true,
+        seams: Seams::Shared,
+        heights: &[EXR, PNG],
+        rows: RowOrder::North,
+        numbering: Numbering::ColumnRow,
+        names: NameRule::Free,
+        layers: LayerPlace::Pictures,
+        how: "Add, Mesh, Grid: X Subdivisions {quads_x}, Y Subdivisions {quads_y}, scaled to {tile_width} × {tile_length} m, Z {z}. In \
+              its UVs set u to u · {uv_scale_x} + {uv_shift_x} and v to v · {uv_scale_y} + {uv_shift_y}: vertices then lie on the middles \
+              of pixels. Modifier Displace: Direction Z, Coordinates UV, Strength {strength}, Midlevel 0; its texture {file}, Color \
+              Space Non-Color, Sampling without Interpolation and MIP Map, Mapping Extend, Colors without Clamp.",
+        how_tiles: "Tiles: a grid each, x numbers from the west and y from the north; neighbours share their edges.",
+        verdict: "opened",
+        source: "Blender Foundation, Blender Manual: Displace Modifier; Image Textures",
+    },
+    ExportTarget {
+        name: "bevy",
+        about: "Bevy, or an engine of one's own",
+        sides: ANY,
+        tile_sides: ANY,
+        square: false,
+        one_spacing: false,
+        resamples: true,
+        seams: Seams::Shared,
+        heights: &[R16, PNG],
+        rows: RowOrder::North,
+        numbering: Numbering::ColumnRow,
+        names: NameRule::Free,
+        layers: LayerPlace::Pictures,
+        how: "Bevy reads no height maps by itself. {file} holds {columns} × {rows} samples of 16 bits, least byte first, the northern row \
+              first: y = {minimum} + sample / 65535 · {relief}, x = column · {spacing_x}, z = row · {spacing_y}, all metres. A mesh with \
+              them made is `thalweg mesh`.",
+        how_tiles: "Tiles: the same, x numbers from the west and y from the north; neighbours share their edges.",
+        verdict: "by formula",
+        source: "ours: a file of numbers with its manifest",
+    },
+    ExportTarget {
+        name: "worldpainter",
+        about: "WorldPainter, for Minecraft",
+        sides: ANY,
+        tile_sides: ANY,
+        square: false,
+        one_spacing: true,
+        resamples: true,
+        seams: Seams::Adjacent,
+        heights: &[PNG],
+        rows: RowOrder::North,
+        numbering: Numbering::ColumnRow,
+        names: NameRule::Free,
+        layers: LayerPlace::Pictures,
+        how: "File, Import new world, From height map: {file}, Scale 100 %: a pixel is a block and stands for {spacing} m. Image values \
+              0 and 65535 become levels {block_low} and {block_high}: a block up stands for {block} m. Water level {block_water}.",
+        how_tiles: "Tiles: worlds of {columns} × {rows} blocks each, x numbers from the west and y from the north; they share no blocks.",
+        verdict: "by formula",
+        source: "WorldPainter, Importing a Height Map",
+    },
+    ExportTarget {
+        name: "gis",
+        about: "QGIS, GDAL and the like",
+        sides: ANY,
+        tile_sides: ANY,
+        square: false,
+        one_spacing: true,
+        resamples: false,
+        seams: Seams::Adjacent,
+        heights: &[TIFF],
+        rows: RowOrder::North,
+        numbering: Numbering::ColumnRow,
+        names: NameRule::Free,
+        layers: LayerPlace::Rasters,
+        how: "Open {file}: a cloud-optimised GeoTIFF, metres in 32-bit floats, {columns} × {rows} cells of {spacing} m; {crs}.",
+        how_tiles: "Tiles: `gdalbuildvrt {name}.vrt {name}_x*_y*.tif` joins those of the heights; they share no cells.",
+        verdict: "opened",
+        source: "Open Geospatial Consortium, OGC GeoTIFF Standard; Cloud Optimized GeoTIFF Standard",
+    },
+    ExportTarget {
+        name: "web",
+        about: "Web maps and globes (MapLibre, Mapbox, deck.gl, Cesium), and a page of its own",
+        sides: SideRule::Power(256, 256),
+        tile_sides: SideRule::Power(256, 256),
+        square: true,
+        one_spacing: true,
+        resamples: true,
+        seams: Seams::Adjacent,
+        heights: &[RGB, MESH],
+        rows: RowOrder::North,
+        numbering: Numbering::Pyramid,
+        names: NameRule::Plain,
+        layers: LayerPlace::None,
+        how: "See it: `python3 -m http.server` in the folder, then http://localhost:8000 in a browser; any server of plain files does. For \
+              a map of your own: MapLibre's source raster-dem with tiles {file}, encoding mapbox, tileSize 256; {crs}. Beside them terrarium \
+              holds the same heights in the other encoding, and hillshade light.",
+        how_tiles: "For a globe: CesiumJS, CesiumTerrainProvider.fromUrl of the folder, which any server of plain files may serve; {file}; {crs}.",
+        verdict: "by formula; the page in Chromium",
+        source: "Mapbox, Terrain-RGB; Mapzen, Terrarium; TileJSON 3.0.0; Cesium, quantized-mesh-1.0",
+    },
+];
+
+impl ExportTarget {
+    /// The target of that name.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] when there is none; with the names that there are.
+    pub fn find(name: &str) -> Result<&'static Self> {
+        let found = TARGETS.iter().find(|target| target.name == name);
+        found.ok_or_else(|| Error::unknown("target", name, TARGETS.iter().map(|target| target.name)))
+    }
+
+    /// The kind of file of that ending (without the dot), or the usual one for `None`.
+    ///
+    /// # Errors
+    /// An ending that the target does not read heights from; with those that it does.
+    pub fn height_file(&self, ending: Option<&str>) -> Result<HeightFile> {
+        let Some(ending) = ending else { return Ok(self.heights[0]) };
+        let found = self.heights.iter().find(|file| file.ending == ending);
+        let known = || self.heights.iter().map(|file| file.ending).collect::<Vec<_>>().join(", ");
+        found.copied().ok_or_else(|| Error::value("format", ending, format!("{} (for {})", known(), self.name)))
+    }
+
+    /// Refuses a name that the program, or a disk, would take for something else.
+    ///
+    /// # Errors
+    /// What is not 1 to 100 bytes of letters a to z, digits, `_` and `-` (for [`NameRule::Free`] of any script, and with spaces inside);
+    /// the name of a device of Windows; what the target's [`NameRule`] says is misread.
+    pub fn check_name(&self, name: &str) -> Result<()> {
+        let refuse = |allowed: &str| Err(Error::value("name", name, allowed));
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let is_ours = |c: char| is_plain(c) || c == ' ' || (c.is_alphanumeric() && !c.is_ascii());
+        let is_legal = match self.names {
+            NameRule::Free => name.chars().all(is_ours) && name.trim() == name,
+            _ => name.chars().all(is_plain),
+        };
+        if name.is_empty() || name.len() > 100 || !is_legal {
+            return refuse(match self.names {
+                NameRule::Free => "1 to 100 bytes of letters, digits, _, - and spaces; --name gives another",
+                _ => "1 to 100 letters a to z, digits, _ and -; --name gives another",
+            });
+        }
+        // What Windows takes for a device, whatever its ending.
+        let upper = name.to_ascii_uppercase();
+        let is_port = upper.len() == 4 && (upper.starts_with("COM") || upper.starts_with("LPT"));
+        if ["CON", "PRN", "AUX", "NUL"].contains(&upper.as_str())
+            || (is_port && upper.ends_with(|c: char| c.is_ascii_digit()))
+        {
+            return refuse("a name that Windows takes for no device; --name gives another");
+        }
+        let parts: Vec<String> = name.to_ascii_lowercase().rsplitn(3, '_').map(String::from).collect();
+        let number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+        let ends = |first: &str, second: &str| {
+            let part = |k: usize, head: &str| parts.get(k).and_then(|text| text.strip_prefix(head)).is_some_and(number);
+            parts.len() == 3 && part(1, first) && part(0, second)
+        };
+        match self.names {
+            NameRule::Sizes if ends("x", "y") || is_size(name) => {
+                refuse("a name without a tile's number in it, as _x0_y0 and 1009x1009 are read; --name gives another")
+            }
+            NameRule::Numbers if ends("", "") => {
+                refuse("a name that does not end with two numbers, which are read as a tile's; --name gives another")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What follows the name of a tile at that row and column, counted from 0 in the north-west, of so many rows of tiles.
+    pub fn suffix(&self, [row, col]: [usize; 2], rows: usize) -> String {
+        match self.numbering {
+            Numbering::ColumnRow => format!("_x{col}_y{row}"),
+            Numbering::Plane => format!("_{col}_{}", rows - 1 - row),
+            Numbering::Regions => format!("_{col:02}_{row:02}"),
+            Numbering::Pyramid => format!("/{{z}}/{col}/{row}"),
+        }
+    }
+}
+
+/// Whether two numbers stand in a name with an x between them.
+fn is_size(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    bytes.windows(3).any(|of| of[0].is_ascii_digit() && of[1].eq_ignore_ascii_case(&b'x') && of[2].is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_misread_are_refused() {
+        let target = |name: &str| ExportTarget::find(name).unwrap();
+        let unreal = target("unreal");
+        for name in ["alpine", "alpine-2", "x0_y", "big_x1_z2", "land_x0_y0_b", "a_x_y0"] {
+            assert!(unreal.check_name(name).is_ok(), "{name}");
+        }
+        for name in
+            ["land_1009x1009", "4033X4033", "land_x0_y0", "LAND_X12_Y3", "", "a b", "é", "a/b", "..", &"n".repeat(101)]
+        {
+            assert!(unreal.check_name(name).is_err(), "{name}");
+        }
+        assert!(
+            target("unity").check_name("hill_0_12").is_err() && target("unity").check_name("hill_1009x1009").is_ok()
+        );
+        assert!(target("terrain3d").check_name("a_00_01").is_err() && target("terrain3d").check_name("a_1").is_ok());
+        let gis = target("gis");
+        for name in ["Höhe 1", "dem_10x10", "富士", "a_x0_y0"] {
+            assert!(gis.check_name(name).is_ok() && unreal.check_name(name).is_err(), "{name}");
+        }
+        for name in ["a/b", "..", "a.b", " a", "a\u{0}", "", "con", "COM1", "nul"] {
+            assert!(gis.check_name(name).is_err() && target("hterrain").check_name(name).is_err(), "{name}");
+        }
+        assert!(gis.check_name("console").is_ok() && gis.check_name("COMA").is_ok());
+    }
+
+    #[test]
+    fn tiles_are_numbered_as_their_programs_count() {
+        let suffix = |name: &str| ExportTarget::find(name).unwrap().suffix([0, 3], 4);
+        assert_eq!(["unreal", "unity", "terrain3d", "gis"].map(suffix), ["_x3_y0", "_3_3", "_03_00", "_x3_y0"]);
+    }
+
+    #[test]
+    fn what_is_declared_is_whole() {
+        for target in &TARGETS {
+            assert!(!target.heights.is_empty() && ExportTarget::find(target.name).is_ok());
+            assert!(target.height_file(Some("xyz")).is_err());
+            for rule in [target.sides, target.tile_sides] {
+                assert!(rule.allows(rule.nearest(600)), "{}", target.name);
+            }
+        }
+        assert!(ExportTarget::find("unrael").unwrap_err().to_string().contains("did you mean `unreal`"));
+    }
+}

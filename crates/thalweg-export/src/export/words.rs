@@ -1,0 +1,245 @@
+//! What is said after an export: what to click and type, with the numbers; and the book's table.
+
+use super::layout::ExportLayout;
+use super::target::{ExportTarget, LayerPlace, Numbering, Seams, TARGETS};
+use thalweg_core::terrain::field::Size;
+use thalweg_io::sidecar::{Engines, RowOrder};
+
+/// What numbers are made of.
+pub(super) struct Facts<'a> {
+    pub layout: &'a ExportLayout,
+    /// Metres between rows and between columns.
+    pub spacing: [f64; 2],
+    /// Metres of the lowest and of the highest code.
+    pub range: [f64; 2],
+    /// Sea level in metres, if there is a sea.
+    pub sea: Option<f64>,
+    /// The (first) file of heights, and what the names of all begin with.
+    pub file: &'a str,
+    pub name: &'a str,
+    /// Whether it holds metres, not codes.
+    pub metres: bool,
+    /// The reference system in words.
+    pub crs: &'a str,
+}
+
+/// The levels between which Minecraft builds, and its sea's, by default.
+const BLOCKS: [f64; 2] = [-64.0, 319.0];
+const WATER: f64 = 62.0;
+
+/// Numbers by the names that a target's text calls them by.
+pub(super) fn numbers(facts: &Facts<'_>) -> Vec<(&'static str, String)> {
+    let Facts { layout, spacing: [down, across], range: [minimum, maximum], .. } = *facts;
+    let [rows, columns] = layout.side;
+    let engines = Engines::new(minimum, maximum, layout.side, across);
+    let length = |total: Size, k: usize, spacing: f64| (total[k] - 1) as f64 * spacing;
+    // From the first sample of a tile to the first of the next.
+    let step = |k: usize, spacing: f64| {
+        let side = if layout.tiles == [1, 1] || layout.shared { layout.side[k] - 1 } else { layout.side[k] };
+        side as f64 * spacing
+    };
+    let [low, high, water, block] = blocks(facts);
+    let uv = |n: usize| [(n - 1) as f64 / n as f64, 0.5 / n as f64];
+    let ([scale_u, shift_u], [scale_v, shift_v]) = (uv(columns), uv(rows));
+    let seams = if layout.shared {
+        format!(
+            "Neighbours hold the same edge samples, so say no when it asks whether to use the tiled path: each tile is a landscape of its \
+             own, x · {} and y · {} cm from the first. For one landscape, as World Partition lays tiles side by side, export with \
+             --edges adjacent",
+            number(100.0 * step(1, across)),
+            number(100.0 * step(0, down))
+        )
+    } else {
+        let [rows, columns] = layout.total();
+        format!(
+            "Say yes when it asks whether to use the tiled path: neighbours share no samples, and World Partition lays them side by side, into \
+             one landscape of {columns} × {rows} samples"
+        )
+    };
+    let text = |name: &'static str, value: f64| (name, number(value));
+    let word = |name: &'static str, value: String| (name, value);
+    vec![
+        word("file", facts.file.to_string()),
+        word("name", facts.name.to_string()),
+        word("crs", facts.crs.to_string()),
+        word("tiles", format!("{} × {}", layout.tiles[1], layout.tiles[0])),
+        word("seams", seams + "."),
+        text("columns", columns as f64),
+        text("rows", rows as f64),
+        text("minimum", minimum),
+        text("maximum", maximum),
+        text("relief", maximum - minimum),
+        text("strength", if facts.metres { 1.0 } else { maximum - minimum }),
+        text("z", if facts.metres { 0.0 } else { minimum }),
+        text("spacing", across),
+        text("spacing_x", across),
+        text("spacing_y", down),
+        text("width", length(layout.total(), 1, across)),
+        text("length", length(layout.total(), 0, down)),
+        // What is one landscape: a tile that shares its edges is one of its own.
+        text("span_x", if layout.shared { step(1, across) } else { length(layout.total(), 1, across) }),
+        text("span_y", if layout.shared { step(0, down) } else { length(layout.total(), 0, down) }),
+        text("region", region(layout.total()) as f64),
+        text("middle_x", (columns * (layout.tiles[1] / 2)) as f64),
+        text("middle_z", (rows * (layout.tiles[0] / 2)) as f64),
+        text("tile_width", step(1, across)),
+        text("tile_length", step(0, down)),
+        text("scale_x", 100.0 * across),
+        text("scale_y", 100.0 * down),
+        text("scale_z", engines.unreal.scale_z),
+        text("location_z", engines.unreal.location_z),
+        text("terrain_height", engines.unity.terrain_height),
+        text("quads_x", (columns - 1) as f64),
+        text("quads_y", (rows - 1) as f64),
+        text("uv_scale_x", scale_u),
+        text("uv_shift_x", shift_u),
+        text("uv_scale_y", scale_v),
+        text("uv_shift_y", shift_v),
+        text("block_low", low),
+        text("block_high", high),
+        text("block", block),
+        text("block_water", water),
+    ]
+}
+
+/// Samples along a region of Terrain3D, of which 16 lie along each side from the middle of the map on: what it takes by itself, or more.
+fn region(total: Size) -> usize {
+    [256, 512, 1024].into_iter().find(|region| total.iter().all(|n| n.div_ceil(*region) <= 16)).unwrap_or(2048)
+}
+
+/// Levels of the lowest and of the highest code, of the water, and metres to a block upwards: as many as to a block along the ground, or
+/// as make the land fit between the levels.
+fn blocks(facts: &Facts<'_>) -> [f64; 4] {
+    let [minimum, maximum] = facts.range;
+    let room = BLOCKS[1] - BLOCKS[0] - 8.0;
+    let block = facts.spacing[1].max((maximum - minimum) / room);
+    // Sea lies at Minecraft's own; land without one stands a little above the bottom.
+    let sea = facts.sea.map_or(BLOCKS[0] + 4.0, |sea| WATER + (minimum - sea) / block);
+    let relief = ((maximum - minimum) / block).round().max(1.0);
+    let low = sea.round().clamp(BLOCKS[0] + 4.0, (BLOCKS[1] - 4.0 - relief).max(BLOCKS[0] + 4.0));
+    let water = facts.sea.map_or(BLOCKS[0], |sea| (low + (sea - minimum) / block).round());
+    [low, low + relief, water, block]
+}
+
+/// A number as it is typed: to nine places, without zeros at its end.
+fn number(value: f64) -> String {
+    let text = format!("{value:.9}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_string() } else { text.to_string() }
+}
+
+/// What to click and type for these files, in one paragraph.
+pub(super) fn how(target: &ExportTarget, facts: &Facts<'_>) -> String {
+    let tiles = if facts.layout.tiles == [1, 1] { String::new() } else { format!(" {}", target.how_tiles) };
+    let text = format!("{}{tiles}", target.how);
+    numbers(facts).iter().fold(text, |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+/// The book's table in Markdown: a row for each target.
+pub fn table() -> String {
+    let mut table = "| `--for` | is | samples along a side | heights | first row | tiles | layers | read back |\n\
+                     |---|---|---|---|---|---|---|---|\n"
+        .to_string();
+    for target in &TARGETS {
+        let pyramid = target.numbering == Numbering::Pyramid;
+        let square = if target.square { ", square" } else { "" };
+        let sides = if target.resamples { format!("{}{square}", target.sides.shown()) } else { "as it is".to_string() };
+        let tiles = if target.tile_sides == target.sides || !target.resamples {
+            String::new()
+        } else {
+            format!(" of {} samples", target.tile_sides.shown())
+        };
+        let seams = match target.seams {
+            Seams::Shared => "edges shared",
+            Seams::Adjacent => "side by side",
+            Seams::Either => "edges shared, or `--edges adjacent`",
+        };
+        let named = if pyramid { "LAYER/{z}/{x}/{y}".to_string() } else { format!("NAME{}", target.suffix([0, 0], 1)) };
+        let heights: Vec<String> =
+            target.heights.iter().map(|file| format!("`.{}` {}", file.ending, file.sample)).collect();
+        let first = if target.rows == RowOrder::North { "north" } else { "south" };
+        table += &format!(
+            "| `{}` | {} | {sides} | {} | {first} | `{named}`{tiles}, {seams} | {} | {} ({}) |\n",
+            target.name,
+            target.about,
+            heights.join(", "),
+            target.layers.words(),
+            target.verdict,
+            target.source
+        );
+    }
+    table
+}
+
+impl LayerPlace {
+    /// What becomes of layers, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::None => "no place",
+            Self::Masks => "8-bit masks and weights, `.png`",
+            Self::Texels => "8-bit masks and weights of one texel fewer, `.png`",
+            Self::Pictures => "classes as they are, others in 16 bits, `.png`",
+            Self::Rasters => "classes as whole numbers, others f32, `.tif`",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::ExportTiles;
+    use super::*;
+
+    #[test]
+    fn every_place_of_a_text_is_filled() {
+        for target in &TARGETS {
+            for tiles in [ExportTiles::Whole, ExportTiles::Count([2, 2])] {
+                let layout = ExportLayout::choose(target, [1024, 1024], tiles, None, None).unwrap();
+                let spacing = layout.spacing([1024, 1024], 10.0);
+                let facts = Facts {
+                    layout: &layout,
+                    spacing,
+                    range: [12.5, 1200.0],
+                    sea: None,
+                    file: "a.b",
+                    name: "a",
+                    metres: false,
+                    crs: "no CRS",
+                };
+                let text = how(target, &facts);
+                assert!(!text.contains('{') && text.contains("a.b"), "{text}");
+            }
+        }
+        assert_eq!(table().lines().count(), TARGETS.len() + 2);
+    }
+
+    #[test]
+    fn numbers_decode_to_metres() {
+        let layout = ExportLayout::choose(&TARGETS[0], [512, 512], ExportTiles::Whole, None, None).unwrap();
+        let spacing = layout.spacing([512, 512], 10.0);
+        let facts = Facts {
+            layout: &layout,
+            spacing,
+            range: [-37.5, 1234.25],
+            sea: Some(0.0),
+            file: "",
+            name: "",
+            metres: false,
+            crs: "",
+        };
+        let all = numbers(&facts);
+        let of = |name: &str| all.iter().find(|(key, _)| *key == name).unwrap().1.parse::<f64>().unwrap();
+        let unreal = |code: f64| ((code - 32_768.0) / 128.0 * of("scale_z") + of("location_z")) / 100.0;
+        // Nine places of centimetres, times 256 steps of Z.
+        assert!((unreal(0.0) + 37.5).abs() < 1e-6 && (unreal(65_535.0) - 1234.25).abs() < 1e-6);
+        assert!((of("terrain_height") * 65_535.0 / 65_536.0 - 1271.75).abs() < 1e-8);
+        // Corner samples stay: 511 intervals of 10 m.
+        assert!((of("width") - 5110.0).abs() < 1e-6 && (of("scale_x") / 100.0 * 504.0 - 5110.0).abs() < 1e-6);
+        // Vertex k of N lies at u = k/(N − 1) and is to lie on the middle of pixel k.
+        for k in [0.0, 1.0, 504.0] {
+            assert!((k / 504.0 * of("uv_scale_x") + of("uv_shift_x") - (k + 0.5) / 505.0).abs() < 1e-8);
+        }
+        // The sea is Minecraft's, or what fits.
+        assert!(of("block_low") >= -64.0 && of("block_high") <= 319.0 && of("block_water") <= 62.0);
+        assert_eq!([1.0, 0.5, -0.0, 1009.0].map(number), ["1", "0.5", "0", "1009"]);
+    }
+}

@@ -1,0 +1,199 @@
+//! A survey's folder: rasters, lines, a map, the running water, and the report that speaks for them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::{Survey, SurveyOptions};
+use thalweg_core::base::clock::YEAR;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Terrain};
+use thalweg_flow::{infinity, streams};
+use thalweg_io::apart::apart;
+use thalweg_io::depression_file::DepressionFile;
+use thalweg_io::features::save_links;
+use thalweg_io::water::{self, save_water};
+use thalweg_io::{
+    Draft, MapPixels, Samples, SaveOptions, Saved, atomic, output, save, save_layer, save_picture, save_samples,
+    save_world_file,
+};
+use thalweg_models::models::drainage::{ACCUMULATION, BASIN, LAKE_DEPTH};
+use thalweg_render::pictures::picture::Picture;
+use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, shade};
+use thalweg_render::pictures::water::Water;
+
+/// Name of the report's file, which speaks for the others.
+pub const REPORT: &str = "drain.json";
+
+/// The files of every survey, beside the layers' and the report.
+const FILES: [&str; 9] = [
+    "filled.tif",
+    "directions.tif",
+    "angles.tif",
+    "basins.tif",
+    "streams.tif",
+    "streams.geojson",
+    "streams.fgb",
+    "map.png",
+    "map.pgw",
+];
+
+/// The table of depressions, where they were asked for.
+const DEPRESSIONS: &str = "depressions.csv";
+
+/// The names of all files of a survey with these options.
+fn names(options: &SurveyOptions) -> Vec<String> {
+    let layers = [LAKE_DEPTH.name, ACCUMULATION.name].map(|name| format!("{name}.tif"));
+    let cut = options.breach.map(|_| "cut.tif".to_string());
+    let running = options.runoff.into_iter().flat_map(|_| {
+        let rasters = ["height", POOL.name, DISCHARGE.name].map(|name| format!("{name}.tif"));
+        rasters.into_iter().chain(water::FILES.map(String::from))
+    });
+    let nested = options.depressions.then_some(DEPRESSIONS);
+    FILES.into_iter().chain([REPORT]).chain(nested).map(String::from).chain(layers).chain(cut).chain(running).collect()
+}
+
+/// Whether the files of a survey with these options may come into `folder`: none is among those in `reads`, and none is spoken for by
+/// the report of something else. Nothing is made.
+///
+/// # Errors
+/// The first file that may not.
+pub fn check_files(folder: &Path, options: &SurveyOptions, reads: &[PathBuf]) -> Result<()> {
+    let names = names(options);
+    apart(reads, &names.iter().map(|name| folder.join(name)).collect::<Vec<_>>())?;
+    output::check_names(folder, REPORT, &names)
+}
+
+impl Survey {
+    /// Writes its files for `folder`, which is there, of the `terrain` that it was made of; `nodata` is the value that stands for no
+    /// data in `filled`, if one is asked for. Files get their names by [`Draft::commit`]; until then a face may add to the report.
+    ///
+    /// Rasters (GeoTIFF): `filled` (m), `lake_depth` (m), `directions` (ESRI's codes), `angles` (radians), `accumulation` (m²), `basins`,
+    /// `streams` (orders), and `cut` (m) where channels were to be. `streams.geojson` and `.fgb`, `map.png` and `.pgw`, `depressions.csv`
+    /// if asked for, and [`REPORT`]. With runoff: `height` (m), `pool` (m), `discharge` (m³/s), and the files of [`save_water`].
+    ///
+    /// # Errors
+    /// A file that cannot be written; a terrain of another size than the one that it was made of.
+    pub fn draft(&self, folder: &Path, terrain: &Terrain, nodata: Option<f64>) -> Result<Draft> {
+        Draft::new(|draft| {
+            let at = draft.folder(folder)?;
+            let (rasters, lines) = rayon::join(|| self.rasters(&at, terrain, nodata), || self.lines(&at, terrain));
+            draft.take(rasters?);
+            draft.take(lines?);
+            draft.take(self.nested(&at, terrain)?);
+            if let Some(millimetres) = self.options.runoff {
+                draft.take(self.running(&at, terrain, millimetres)?);
+            }
+            draft.report = json!(self.summary(&terrain.grid));
+            draft.report_to(&folder.join(REPORT), true);
+            Ok(())
+        })
+    }
+
+    /// Its map: relief, lakes filled, streams drawn.
+    ///
+    /// # Errors
+    /// When the terrain is of another size than the one that it was made of.
+    pub fn map(&self, terrain: &Terrain) -> Result<Picture> {
+        let water = Water { pools: Some(&self.lake_depth), ..Water::default() };
+        let options = ShadeOptions { water, rivers: &self.links, max_size: Some(SCREEN), ..ShadeOptions::default() };
+        shade(terrain, &options)
+    }
+
+    /// The bare ground of `terrain` with the water of so many millimetres of runoff a year, depressions full: layers [`POOL`] in metres
+    /// and [`DISCHARGE`] in m³/s, as a built world has them.
+    ///
+    /// # Errors
+    /// When the terrain is of another size than the one that it was made of.
+    pub fn flooded(&self, terrain: &Terrain, millimetres: f64) -> Result<Terrain> {
+        let each = terrain.grid.cell_area() * millimetres / 1000.0 / YEAR;
+        let mut flooded = bare(terrain, terrain.ground.clone())?;
+        flooded.insert(&POOL, Cells::Height(self.lake_depth.clone()))?;
+        flooded.insert(&DISCHARGE, Cells::Float(self.cells.map(|n| (f64::from(*n) * each) as f32)))?;
+        Ok(flooded)
+    }
+
+    /// Writes what has a value in every cell.
+    fn rasters(&self, folder: &Path, terrain: &Terrain, nodata: Option<f64>) -> Result<Saved> {
+        let grid = &terrain.grid;
+        let mut saved = Saved::default();
+        let mut path = |name: &str| {
+            let path = folder.join(format!("{name}.tif"));
+            saved.add(path.clone());
+            path
+        };
+        let surface = bare(terrain, self.filled.clone())?;
+        let said = save(path("filled"), &surface, &SaveOptions { nodata, ..SaveOptions::default() })?;
+        let depths = Cells::Height(self.lake_depth.clone());
+        save_layer(path(LAKE_DEPTH.name), &surface, LAKE_DEPTH.name, &depths)?;
+        let directions = Samples::U8(streams::esri(&self.directions).into_vec());
+        save_samples(path("directions"), grid, ["direction", "1"], directions, Some(255.0))?;
+        let none = Some(f64::from(infinity::NONE));
+        save_samples(path("angles"), grid, ["flow angle", "rad"], Samples::F32(self.angles.as_slice().to_vec()), none)?;
+        let area = grid.cell_area();
+        let areas = Samples::F64(self.cells.as_slice().iter().map(|n| f64::from(*n) * area).collect());
+        save_samples(path(ACCUMULATION.name), grid, [ACCUMULATION.name, "m2"], areas, Some(0.0))?;
+        save_samples(
+            path("basins"),
+            grid,
+            [BASIN.name, "1"],
+            Samples::U32(self.basins.as_slice().to_vec()),
+            Some(0.0),
+        )?;
+        let orders = self.orders.as_slice().iter().map(|order| u8::try_from(*order).unwrap_or(u8::MAX)).collect();
+        save_samples(path("streams"), grid, ["stream order", "1"], Samples::U8(orders), Some(0.0))?;
+        if let Some(cut) = &self.cut {
+            save_layer(path("cut"), &surface, "cut", &Cells::Height(cut.clone()))?;
+        }
+        saved.said.extend(said);
+        Ok(saved)
+    }
+
+    /// Writes the links, and the map that shows them.
+    fn lines(&self, folder: &Path, terrain: &Terrain) -> Result<Saved> {
+        let files = ["streams.geojson", "streams.fgb", "map.png"].map(|name| folder.join(name));
+        let said = save_links(&files[0], &self.links, &terrain.grid)?;
+        save_links(&files[1], &self.links, &terrain.grid)?;
+        save_picture(&files[2], &self.map(terrain)?)?;
+        let pixels = MapPixels::shaded(terrain.grid.size, Some(SCREEN));
+        let place = save_world_file(&files[2], &terrain.grid, pixels)?;
+        Ok(Saved { files: files.into_iter().chain([place]).collect(), said })
+    }
+
+    /// Writes the table of depressions, if it is asked for.
+    fn nested(&self, folder: &Path, terrain: &Terrain) -> Result<Saved> {
+        let mut saved = Saved::default();
+        if let Some(depressions) = &self.depressions {
+            let path = folder.join(DEPRESSIONS);
+            atomic(&path, |file| {
+                let mut file = DepressionFile::new(file, &path, &terrain.grid)?;
+                depressions.iter().try_for_each(|one| file.put(one))?;
+                file.finish()
+            })?;
+            saved.add(path);
+        }
+        Ok(saved)
+    }
+
+    /// Writes the running water.
+    fn running(&self, folder: &Path, terrain: &Terrain, millimetres: f64) -> Result<Saved> {
+        let terrain = self.flooded(terrain, millimetres)?;
+        let path = |name: &str| folder.join(format!("{name}.tif"));
+        save(path("height"), &terrain, &SaveOptions::default())?;
+        for (name, layer) in &terrain.layers {
+            save_layer(path(name), &terrain, name, &layer.cells)?;
+        }
+        let files = ["height", POOL.name, DISCHARGE.name].map(path).into();
+        let mut saved = Saved { files, said: Vec::new() };
+        saved.extend(save_water(folder, &terrain)?.0);
+        Ok(saved)
+    }
+}
+
+/// Other ground upon the same cells, without layers.
+fn bare(terrain: &Terrain, ground: Field<Height>) -> Result<Terrain> {
+    let bare = Terrain::from_ground(terrain.grid.clone(), ground)?;
+    Ok(Terrain { nodata: terrain.nodata.clone(), ..bare })
+}

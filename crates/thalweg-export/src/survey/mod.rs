@@ -1,0 +1,216 @@
+//! [`Survey`]: all that is worked out of where water goes on an elevation model, in one call; and [its folder](Survey::draft) for GIS.
+//!
+//! ```
+//! use thalweg::survey::{Survey, SurveyOptions};
+//! use thalweg::{Field, Grid, Height, Terrain};
+//!
+//! // A valley that falls to the south, with a hollow in it.
+//! let metres = |i: usize, j: usize| 50.0 - i as f64 + 2.0 * j.abs_diff(10) as f64 - if (i, j) == (15, 10) { 3.0 } else { 0.0 };
+//! let ground = Field::generate([40, 21], |i, j| Height::saturating(metres(i, j)));
+//! let terrain = Terrain::from_ground(Grid::new([40, 21], 10.0)?, ground)?;
+//!
+//! let options = SurveyOptions { threshold: Some(20_000.0), ..SurveyOptions::default() };
+//! let survey = Survey::of(&terrain, &options, |_| {})?;
+//! assert_eq!(survey.lake_depth[(15, 10)], Height::from_metres(2.0)?);
+//! assert_eq!(survey.summary(&terrain.grid).streams.links, survey.links.len());
+//!
+//! let folder = tempfile::tempdir().unwrap();
+//! survey.draft(folder.path(), &terrain, None)?.commit(&[])?;
+//! assert!(folder.path().join("streams.geojson").is_file() && folder.path().join("drain.json").is_file());
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+
+mod files;
+mod summary;
+
+pub use files::{REPORT, check_files};
+pub use summary::{BasinSummary, ChannelSummary, LakeSummary, OrderSummary, StreamSummary, Summary};
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::{Directions, Drainage, Land, Link, basins, breach, infinity, links, streams};
+use thalweg_models::models::drainage::ACCUMULATION;
+use thalweg_render::products::nested::{NestedDepression, nested};
+
+/// Catchment in m² from which on there is a stream, if nobody says it: what makes a brook in most humid country.
+const THRESHOLD: f64 = 500_000.0;
+
+/// Fewest cells of a catchment that the usual threshold takes for more than noise.
+const FEWEST: f64 = 100.0;
+
+/// Bytes a cell that a survey takes at its height, beside the terrain; measured on the command.
+const BYTES: u64 = 60;
+
+/// The same of the depressions within it, where half of the ground lies under lakes.
+const NESTED: u64 = 40;
+
+/// What a survey is to heed. Edges and sea level are those of the terrain's grid.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SurveyOptions {
+    /// Catchment in m² from which on there is a stream, 0 to 1e15; if not said 0.5 km², but at least 100 cells.
+    pub threshold: Option<f64>,
+    /// Cells (row, column), counted from 0 in the north-west, where water leaves.
+    pub outlets: Vec<[usize; 2]>,
+    /// Channels are cut out of depressions within these limits before the rest is filled; `None` cuts none.
+    pub breach: Option<breach::Limits>,
+    /// Water that runs off in a year, 0 to 1e15 mm; then the [folder](Survey::draft) holds the running water too, else not.
+    pub runoff: Option<f64>,
+    /// Whether the tree of depressions is to be told ([`Survey::depressions`]).
+    pub depressions: bool,
+}
+
+/// What a survey is at, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Channels are cut out of depressions.
+    Breach,
+    /// Depressions are filled, and every cell is given the neighbour that it drains to.
+    Directions,
+    /// Cells are counted that drain through each.
+    Accumulation,
+    /// Streams, their orders and lines, and basins.
+    Streams,
+    /// Files are written.
+    Files,
+}
+
+impl Phase {
+    /// All of them, in order.
+    pub const ALL: [Self; 5] = [Self::Breach, Self::Directions, Self::Accumulation, Self::Streams, Self::Files];
+
+    /// A word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Breach => "breach",
+            Self::Directions => "directions",
+            Self::Accumulation => ACCUMULATION.name,
+            Self::Streams => "streams",
+            Self::Files => "files",
+        }
+    }
+}
+
+/// Where water goes on a terrain. All fields are of the terrain's size, row-major from the north-western corner.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Survey {
+    /// The ground, channels cut, with each depression filled to its spill level.
+    pub filled: Field<Height>,
+    /// Depth of the depressions, full to their brims, over the ground with its channels.
+    pub lake_depth: Field<Height>,
+    /// How deep channels were cut, 0 where none was; `None` if none were to be.
+    pub cut: Option<Field<Height>>,
+    /// For each cell the one of eight neighbours that it drains to.
+    pub directions: Directions,
+    /// Direction of the steepest descent in radians, 0 to 2π counter-clockwise from the east, or [`infinity::NONE`] (Tarboton 1997; see
+    /// [`infinity::angles`]).
+    pub angles: Field<f32>,
+    /// Number of cells that drain through each cell, itself among them; 0 where there is no data.
+    pub cells: Field<u32>,
+    /// Number of the basin of each cell, from 1; 0 in the sea and where there is no data.
+    pub basins: Field<u32>,
+    /// Strahler's order of the stream in each cell; 0 where there is none.
+    pub orders: Field<u32>,
+    /// The streams, from source or junction to junction or outlet.
+    pub links: Vec<Link>,
+    /// The depressions under its lakes, each before the one that it becomes part of; `None` if they were not asked for.
+    pub depressions: Option<Vec<NestedDepression>>,
+    /// What it heeded; its threshold is set.
+    pub options: SurveyOptions,
+    channels: Option<ChannelSummary>,
+}
+
+impl SurveyOptions {
+    /// Whether they can be heeded on this terrain: outlets lie inside, limits and numbers are in range, and there is memory for it.
+    ///
+    /// # Errors
+    /// By name and value: an outlet outside of the terrain or without data, a limit below 0, a threshold or a runoff out of its range; too
+    /// little memory.
+    pub fn check(&self, terrain: &Terrain) -> Result<()> {
+        let grid = &terrain.grid;
+        memory::room(
+            &format!("drain of {} × {} cells", grid.cols(), grid.rows()),
+            (BYTES + u64::from(self.depressions) * NESTED).saturating_mul(grid.len() as u64),
+        )?;
+        Land { outlets: &self.outlets, ..Land::of(terrain) }.check()?;
+        self.breach.map_or(Ok(()), |limits| limits.check())?;
+        self.check_numbers()
+    }
+
+    /// Whether threshold and runoff are in range.
+    pub fn check_numbers(&self) -> Result<()> {
+        for (name, value, unit) in [("threshold", self.threshold, "m²"), ("runoff", self.runoff, "mm")] {
+            if let Some(value) = value.filter(|value| !(0.0..=1e15).contains(value)) {
+                return Err(Error::value(name, format!("{value} {unit}"), format!("0 to 1e15 {unit}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Catchment in m² from which on there is a stream.
+    pub fn threshold_on(&self, grid: &Grid) -> f64 {
+        self.threshold.unwrap_or(THRESHOLD.max(FEWEST * grid.cell_area()))
+    }
+}
+
+impl Survey {
+    /// Works it all out; `begins` is called with each [`Phase`] before it begins, but for that of the files.
+    ///
+    /// # Errors
+    /// As [`SurveyOptions::check`].
+    pub fn of(terrain: &Terrain, options: &SurveyOptions, mut begins: impl FnMut(Phase)) -> Result<Self> {
+        options.check(terrain)?;
+        let (grid, area) = (&terrain.grid, terrain.grid.cell_area());
+        let threshold = options.threshold_on(grid);
+        let land = Land { outlets: &options.outlets, ..Land::of(terrain) };
+        begins(Phase::Breach);
+        let breached = options.breach.map(|limits| breach::breach(&land, &limits)).transpose()?;
+        let open = breached.as_ref().map_or(&terrain.ground, |breached| &breached.ground);
+        let land = land.under(open);
+        begins(Phase::Directions);
+        let mut drainage = Drainage::of(&land);
+        let (land, directions) = (drainage.surface(&land), drainage.directions());
+        let angles = infinity::angles(&land, directions);
+        begins(Phase::Accumulation);
+        let cells = drainage.cells();
+        begins(Phase::Streams);
+        let lines = || -> Result<_> {
+            let mask = streams::streams(&land, cells, streams::least_cells(threshold, area))?;
+            Ok((streams::strahler(directions, &mask)?, links::links(&land, directions, cells, &mask)?))
+        };
+        let (lines, basins) = rayon::join(lines, || basins::basins(&land, directions));
+        let ((orders, links), basins) = (lines?, basins?);
+        let lake_depth = drainage.depths(open);
+        let tree = || nested(&land.under(open), drainage.filled(), drainage.directions());
+        let depressions = options.depressions.then(tree).transpose()?;
+        let channels = breached.as_ref().map(|breached| ChannelSummary::of(breached, area));
+        let cut = breached.map(|breached| difference(&terrain.ground, &breached.ground));
+        let cells = drainage.take_cells();
+        let (filled, directions) = drainage.into_parts();
+        let options = SurveyOptions { threshold: Some(threshold), ..options.clone() };
+        Ok(Self {
+            filled,
+            lake_depth,
+            cut,
+            directions,
+            angles,
+            cells,
+            basins,
+            orders,
+            links,
+            depressions,
+            options,
+            channels,
+        })
+    }
+}
+
+/// By how much a surface lies above another.
+fn difference(high: &Field<Height>, low: &Field<Height>) -> Field<Height> {
+    Field::generate(high.size(), |i, j| Height(high[(i, j)].0 - low[(i, j)].0))
+}

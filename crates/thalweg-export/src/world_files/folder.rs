@@ -1,0 +1,270 @@
+//! [`TileFolder`]: a world's tiles as a folder of files, written tile by tile.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::world_files::tile::terrain;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+use thalweg_io::atomic::write_text;
+use thalweg_io::plain::read_text;
+use thalweg_io::{SampleType, Samples, SaveOptions, output, save, save_samples};
+use thalweg_refine::{LocalWindow, Rect};
+use thalweg_sim::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE};
+use thalweg_sim::world::World;
+
+/// The file that says what a folder's tiles are of.
+pub const MANIFEST: &str = "manifest.json";
+
+/// Most tiles of a folder.
+const MOST: u64 = 1 << 24;
+
+/// Which tiles a folder is to hold.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TileRange {
+    /// The finest level; all coarser ones are written too.
+    pub level: u32,
+    /// West, north, east, south in world metres eastward and southward; `None` for the whole world.
+    pub within: Option<[f64; 4]>,
+}
+
+/// A world's tiles as files: `{level}/{column}/{row}.tif` holds the heights (f64: exact) in metres, `{row}.rec.tif` and `{row}.area.tif`
+/// beside it receivers (0 east and on clockwise, 8 none) and catchments (m²), and [`MANIFEST`] and `recipe.toml` say of which world they
+/// are.
+pub struct TileFolder {
+    folder: PathBuf,
+    world: World,
+    rects: Vec<Rect>,
+}
+
+impl TileFolder {
+    /// A folder for the tiles of a world, new or begun earlier; a new one gets [`MANIFEST`] and the recipe.
+    ///
+    /// # Errors
+    /// As [`TileFolder::check`]; a folder that cannot be written.
+    pub fn open(folder: &Path, world: &World, recipe: &Recipe, range: &TileRange) -> Result<Self> {
+        Self::check(folder, world, recipe, range)?;
+        let path = folder.join(MANIFEST);
+        if !path.exists() {
+            output::make_folder(folder)?;
+            recipe.absolute()?.write(folder)?;
+            write_text(&path, &format!("{:#}\n", manifest(world, recipe)))?;
+        }
+        Ok(Self { folder: folder.to_path_buf(), world: world.clone(), rects: rects(world, range)? })
+    }
+
+    /// Whether a folder, which need not be there, may hold the tiles of a world. Nothing is written.
+    ///
+    /// # Errors
+    /// A level or a place that the world does not have, a rectangle whose west is not before its east or north not before its south, more
+    /// than 2²⁴ tiles, a folder whose manifest is of something else or cannot be read, one without a manifest whose `recipe.toml` is of
+    /// something else.
+    pub fn check(folder: &Path, world: &World, recipe: &Recipe, range: &TileRange) -> Result<()> {
+        rects(world, range)?;
+        let path = folder.join(MANIFEST);
+        if !path.exists() {
+            return check_new(folder, recipe);
+        }
+        let manifest = manifest(world, recipe);
+        let text = read_text(&path, 1 << 20)?;
+        let found: Value = serde_json::from_str(&text).map_err(|error| Error::file(&path, error.to_string()))?;
+        if !found["recipe_hash"].is_string() {
+            let problem = format!("holds a {MANIFEST} that is of no tiles: give another folder");
+            return Err(Error::file(folder, problem));
+        }
+        if found != manifest {
+            let of = |value: &Value| format!("{} with hash {}", value["recipe"], value["recipe_hash"]);
+            let problem = format!("holds tiles of {}, not of {}: give another folder", of(&found), of(&manifest));
+            return Err(Error::file(folder, problem));
+        }
+        Ok(())
+    }
+
+    /// Its tiles, written or not: level, and row and column, from coarse to fine; on a level neighbours stand near one another.
+    pub fn tiles(&self) -> impl Iterator<Item = (u32, [i64; 2])> + '_ {
+        (0..).zip(&self.rects).flat_map(|(level, rect)| along_z(*rect).map(move |tile| (level, tile)))
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.rects.iter().map(|rect| rect.size().iter().map(|n| *n as u64).product::<u64>()).sum()
+    }
+
+    /// Whether a tile is written: its heights come last.
+    pub fn has(&self, level: u32, tile: [i64; 2]) -> bool {
+        self.path(level, tile, "").exists()
+    }
+
+    /// Makes tiles of one level side by side and writes them, each file whole or not at all.
+    ///
+    /// # Errors
+    /// As [`World::tiles`]; a file that cannot be written.
+    pub fn write(&self, level: u32, tiles: &[[i64; 2]]) -> Result<()> {
+        let windows = self.world.tiles(level, tiles)?;
+        tiles.iter().zip(windows).try_for_each(|(tile, window)| self.save(level, *tile, &window))
+    }
+
+    fn path(&self, level: u32, [row, col]: [i64; 2], layer: &str) -> PathBuf {
+        self.folder.join(level.to_string()).join(col.to_string()).join(format!("{row}{layer}.tif"))
+    }
+
+    fn save(&self, level: u32, tile: [i64; 2], window: &LocalWindow) -> Result<()> {
+        let path = |layer: &str| self.path(level, tile, layer);
+        let height = path("");
+        let folder = height.parent().unwrap_or(&self.folder);
+        std::fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
+        let land = terrain(self.world.frame(), window, 0.0)?;
+        save_samples(
+            path(".rec"),
+            &land.grid,
+            ["receiver", "1"],
+            Samples::U8(window.receivers.as_slice().to_vec()),
+            None,
+        )?;
+        save_samples(
+            path(".area"),
+            &land.grid,
+            ["catchment", "m2"],
+            Samples::F32(window.area.as_slice().to_vec()),
+            None,
+        )?;
+        save(height, &land, &SaveOptions { sample: Some(SampleType::F64), ..SaveOptions::default() }).map(drop)
+    }
+}
+
+/// Whether a folder without a manifest may get one: what is written beside it takes no other work's place.
+fn check_new(folder: &Path, recipe: &Recipe) -> Result<()> {
+    output::check_names(folder, MANIFEST, &[RECIPE_FILE, SCHEMA_FILE, MANIFEST].map(String::from))?;
+    let path = folder.join(RECIPE_FILE);
+    let own = recipe.absolute()?.to_file();
+    // A run that was stopped before its manifest has left its recipe.
+    if path.exists() && read_text(&path, own.len() as u64).ok().as_ref() != Some(&own) {
+        let problem = format!("holds a {RECIPE_FILE} that is of no tiles of this world: give another folder");
+        return Err(Error::file(folder, problem));
+    }
+    Ok(())
+}
+
+/// What is said of a world's tiles; of two worlds never the same.
+fn manifest(world: &World, recipe: &Recipe) -> Value {
+    json!({
+        "recipe": recipe.name,
+        "recipe_hash": recipe.hash(),
+        "world": format!("{:016x}", world.identity()),
+        "seed": recipe.seed,
+        "tile": world.tile_side(),
+        "cell_m": world.frame().cell,
+        "sea_level_m": world.frame().sea.map(|sea| sea.metres()),
+        "files": "{level}/{column}/{row}.tif: heights in metres; {row}.rec.tif: receivers, 0 east and on clockwise, 8 none; {row}.area.tif: catchments in m²",
+        "thalweg": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// Rows and columns of tiles on each level.
+fn rects(world: &World, range: &TileRange) -> Result<Vec<Rect>> {
+    let frame = world.frame();
+    frame.check(range.level)?;
+    let mut count = 0u64;
+    let mut rects = Vec::new();
+    for level in 0..=range.level {
+        let all = frame.world(level);
+        let cells = match range.within {
+            None => all,
+            Some([west, north, east, south]) => {
+                if !(west < east && north < south) {
+                    let told = format!("{west}, {north}, {east}, {south}");
+                    return Err(Error::value(
+                        "within",
+                        told,
+                        "west, north, east, south: in metres eastward and southward",
+                    ));
+                }
+                let end = world.cell_at(level, east, south)?;
+                Rect { start: world.cell_at(level, west, north)?, end: end.map(|x| x + 1) }
+            }
+        };
+        let rect =
+            Rect { start: world.tile_of(cells.start), end: world.tile_of(cells.end.map(|x| x - 1)).map(|x| x + 1) };
+        let [rows, cols] = rect.size().map(|n| n as u64);
+        count = rows.checked_mul(cols).and_then(|here| count.checked_add(here)).unwrap_or(u64::MAX);
+        if count > MOST {
+            let allowed = format!("{MOST} at most: a coarser level, or a smaller part of the world");
+            return Err(Error::value("tiles", format!("{count} down to level {level}"), allowed));
+        }
+        rects.push(rect);
+    }
+    Ok(rects)
+}
+
+/// The tiles of a rectangle along a Z curve: what their coarser levels hold is still in the cache for the next.
+fn along_z(rect: Rect) -> impl Iterator<Item = [i64; 2]> {
+    let side = rect.size().into_iter().max().unwrap_or(0).next_power_of_two() as u64;
+    let odd = |n: u64| (0..32).fold(0i64, |sum, bit| sum | (((n >> (2 * bit)) & 1) << bit) as i64);
+    (0..side * side)
+        .map(move |n| [rect.start[0] + odd(n >> 1), rect.start[1] + odd(n)])
+        .filter(move |tile| (0..2).all(|axis| tile[axis] < rect.end[axis]))
+}
+
+/// The recipe in a folder of tiles, or of a world.
+///
+/// # Errors
+/// When there is none in it, or it cannot be read.
+pub fn recipe_of(folder: &Path) -> Result<Recipe> {
+    let path = folder.join("recipe.toml");
+    if !path.exists() {
+        return Err(Error::file(
+            folder,
+            format!("holds no {}: no world or tiles were written there", shown(Path::new("recipe.toml"))),
+        ));
+    }
+    Recipe::read(&path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_of_something_else_is_refused_and_stays_as_it_is() {
+        let recipe = |seed: u64| {
+            let head = format!("name = \"flat\"\nextent = [320.0, 320.0]\ncells = 32\nseed = {seed}\nedges = \"open\"");
+            Recipe::parse(&format!("{head}\n[[stage]]\nmodel = \"gradient_noise\"\n")).unwrap()
+        };
+        let (one, other) = (recipe(1), recipe(2));
+        let world = World::open(&one).unwrap();
+        let open = |folder: &Path| TileFolder::open(folder, &world, &one, &TileRange::default());
+        let place = tempfile::tempdir().unwrap();
+        let text = |name: &str| fs::read_to_string(place.path().join(name)).unwrap();
+        let refused = |words: &str| {
+            let before = text(RECIPE_FILE);
+            let said = open(place.path()).err().unwrap().to_string();
+            assert!(said.contains(words) && said.contains("another folder"), "{said}");
+            assert!(text(RECIPE_FILE) == before && !place.path().join(MANIFEST).exists());
+        };
+        // A recipe, then a whole world, even of the same recipe.
+        fs::write(place.path().join("notes.txt"), "mine").unwrap();
+        other.write(place.path()).unwrap();
+        refused("recipe.toml");
+        one.absolute().unwrap().write(place.path()).unwrap();
+        let report = json!({"thalweg": "0", "files": ["height.tif", RECIPE_FILE, "report.json"]});
+        fs::write(place.path().join("report.json"), report.to_string()).unwrap();
+        refused("report.json");
+        // What a stopped run has left is gone on with, before its manifest and after it.
+        fs::remove_file(place.path().join("report.json")).unwrap();
+        assert_eq!(open(place.path()).unwrap().count(), 1);
+        assert_eq!(open(place.path()).unwrap().count(), 1);
+        assert_eq!(text("notes.txt"), "mine");
+        // An export's manifest has the same name.
+        let export = tempfile::tempdir().unwrap();
+        fs::write(export.path().join(MANIFEST), r#"{"plan": "0", "target": "unreal", "files": []}"#).unwrap();
+        let said = open(export.path()).err().unwrap().to_string();
+        assert!(said.contains("is of no tiles: give another folder"), "{said}");
+        // To ask makes no folder.
+        let new = place.path().join("new");
+        TileFolder::check(&new, &world, &one, &TileRange::default()).unwrap();
+        assert!(!new.exists());
+    }
+}

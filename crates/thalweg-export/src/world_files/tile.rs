@@ -1,0 +1,207 @@
+//! One rectangle of a world as files.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::{Cells, DISCHARGE, Terrain};
+use thalweg_flow::OUT;
+use thalweg_io::features::{Feature, Geometry, Property, save_features};
+use thalweg_io::output::{check_names, make_folder};
+use thalweg_io::trees::save_trees;
+use thalweg_io::{Draft, MapPixels, Samples, SaveOptions, save, save_map, save_samples, save_world_file};
+use thalweg_models::process::forest::Forest;
+use thalweg_refine::{Frame, Ledger, LocalWindow, OPERATORS, Operator, Rect};
+use thalweg_render::pictures::shade::{SCREEN, ShadeOptions};
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::world::World;
+
+/// The files of a tile, the report last.
+const FILES: [&str; 7] =
+    ["height.tif", "rec.tif", "area.tif", "rivers.geojson", "shaded.png", "shaded.pgw", "report.json"];
+
+/// Those of lakes, where there are some: their numbers, and how deep they are; and of hollows where land yields no water.
+const LAKES: [&str; 3] = ["lake.tif", "pool.tif", "hollow.tif"];
+
+/// Those of what grows, where something does.
+const GROWN: [&str; 2] = ["trees.csv", "trees.geojson"];
+
+/// Least catchment of rivers that are written, in cells: a tile of 512 cells then has some hundred of them.
+const RIVER_CELLS: f64 = 400.0;
+
+/// The cells of a world's tile of a level that holds a place in world metres eastward and southward.
+///
+/// # Errors
+/// A level or a place that the world does not have.
+pub fn tile_rect(world: &World, level: u32, [x, y]: [f64; 2]) -> Result<Rect> {
+    Ok(world.rect_of(level, world.tile_of(world.cell_at(level, x, y)?)))
+}
+
+/// Whether a tile's files may come into a folder, which is made: none of them is another work's.
+///
+/// # Errors
+/// When the folder cannot be made or written, when a file of such a name is another work's, or a folder or a device has the name.
+pub fn check_folder(folder: &Path) -> Result<()> {
+    let report = folder.join(FILES[6]);
+    let is_tile = |text: String| {
+        serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|value| value.get("first_cell").is_some())
+    };
+    if report.exists() && !std::fs::read_to_string(&report).is_ok_and(is_tile) {
+        return Err(Error::file(folder, format!("holds a {} that is of no tile: give another folder", FILES[6])));
+    }
+    make_folder(folder)?;
+    check_names(
+        folder,
+        FILES[6],
+        &FILES.iter().chain(&LAKES).chain(&GROWN).map(|name| name.to_string()).collect::<Vec<_>>(),
+    )
+}
+
+/// A window as a terrain, in the world's own place, with the water that runs through it ([`DISCHARGE`]) at `runoff` metres a year.
+///
+/// # Errors
+/// A window without cells, or of more or narrower ones than [`Grid::new`] takes; one whose ground is not of its size.
+pub fn terrain(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terrain> {
+    let size = window.size();
+    let mut grid = Grid::new(size, frame.width(window.level))?;
+    (grid.origin, grid.edges, grid.sea_level) = (window.rect.start, frame.edges, frame.sea);
+    let mut terrain = Terrain::from_ground(grid, window.ground.clone())?;
+    terrain.insert(&DISCHARGE, Cells::Float(window.discharge(frame, runoff)))?;
+    Ok(terrain)
+}
+
+/// Writes a rectangle of a level for `folder`, which is there: `height.tif` (metres in f64: exact), `rec.tif` (the neighbour that a cell
+/// drains to, 0 east and on clockwise, 8 for none), `area.tif` (m²), `rivers.geojson`, `shaded.png` and `shaded.pgw`, `report.json`; `trees.csv` and
+/// `trees.geojson` where trees grow, `lake.tif` and `pool.tif` where lakes are, `hollow.tif` where they are dry.
+/// Coordinates are the world's metres, eastward and, as in all maps, northward, from the world's own origin. Files get their names by
+/// [`Draft::commit`]; until then a face may add to the report.
+///
+/// # Errors
+/// As [`World::window`]; a file that cannot be written.
+pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: Rect, folder: &Path) -> Result<Draft> {
+    let frame = world.frame();
+    let window = world.window(level, rect)?;
+    let least = RIVER_CELLS * frame.width(level).powi(2);
+    let rivers = world.rivers(level, rect, least)?;
+    let mut land = terrain(frame, &window, world.runoff())?;
+    let growth = world.growth(level, rect)?;
+    let ledger = world.ledger(level, rect)?;
+    Draft::new(|draft| {
+        let at = draft.folder(folder)?;
+        let [height, receivers, area, lines, map, ..] = FILES.map(|name| at.join(name));
+        let exact = SaveOptions { sample: Some(thalweg_io::SampleType::F64), ..SaveOptions::default() };
+        let said = save(&height, &land, &exact)?;
+        save_samples(
+            &receivers,
+            &land.grid,
+            ["receiver", "1"],
+            Samples::U8(window.receivers.as_slice().to_vec()),
+            None,
+        )?;
+        save_samples(&area, &land.grid, ["catchment", "m2"], Samples::F32(window.area.as_slice().to_vec()), None)?;
+        let features: Vec<Feature> = rivers.iter().map(|river| feature(river, &land.grid)).collect();
+        save_features(&lines, &features, &land.grid)?;
+        save_map(&map, &land, ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() })?;
+        let place = save_world_file(&map, &land.grid, MapPixels::shaded(land.grid.size, Some(SCREEN)))?;
+        draft.take(thalweg_io::Saved { files: vec![height, receivers, area, lines, map, place], said });
+        for (name, samples) in standing(&window, world.runoff() > 0.0) {
+            let path = at.join(name);
+            let unit = if matches!(samples, Samples::U32(_)) { "1" } else { "m" };
+            save_samples(&path, &land.grid, [name.trim_end_matches(".tif"), unit], samples, None)?;
+            draft.take(thalweg_io::Saved { files: vec![path], said: Vec::new() });
+        }
+        if let Some((name, table)) = growth {
+            land.tables.insert(name.to_string(), table);
+            let forest = Forest::read(&land)?;
+            for path in GROWN.map(|name| at.join(name)) {
+                let said = save_trees(&path, forest.trees(), &land)?;
+                draft.take(thalweg_io::Saved { files: vec![path], said });
+            }
+        }
+        draft.report = report(world, recipe, &window, rivers.len());
+        draft.report["ledger"] = ledger.as_ref().map_or(serde_json::Value::Null, booked);
+        draft.report_to(&folder.join(FILES[6]), true);
+        Ok(())
+    })
+}
+
+/// Files of a window's lakes: their numbers, and their depths in metres, exact; of dry hollows their depths alone.
+fn standing(window: &LocalWindow, is_wet: bool) -> Vec<(&'static str, Samples)> {
+    let Some(lakes) = &window.lakes else { return Vec::new() };
+    let cols = window.size()[1];
+    let depth = |k: usize| {
+        let at = (k / cols, k % cols);
+        window.surface(at).metres() - window.ground[at].metres()
+    };
+    let depths = Samples::F64((0..window.ground.len()).map(depth).collect());
+    match is_wet {
+        true => vec![(LAKES[0], Samples::U32(lakes.id.as_slice().to_vec())), (LAKES[1], depths)],
+        false => vec![(LAKES[2], depths)],
+    }
+}
+
+/// A river as a line with a profile.
+fn feature(river: &thalweg_sim::world::RiverLine, grid: &Grid) -> Feature {
+    // Places in cells from the window's north-western corner.
+    let cell =
+        |place: [f64; 2]| [place[1] / grid.cell - grid.origin[0] as f64, place[0] / grid.cell - grid.origin[1] as f64];
+    let line = river.vertices.iter().map(|vertex| (cell(vertex.place), vertex.height)).collect();
+    let last = |of: fn(&thalweg_sim::world::RiverVertex) -> f64| river.vertices.last().map_or(0.0, of);
+    let properties = vec![
+        ("id", Property::Word(river.id.to_string())),
+        ("into", Property::Word(river.into.map_or(String::new(), |into| into.to_string()))),
+        ("catchment_m2", Property::Real(last(|vertex| vertex.area))),
+        ("discharge_m3_s", Property::Real(last(|vertex| vertex.discharge))),
+        ("area_m2", Property::Reals(river.vertices.iter().map(|vertex| vertex.area).collect())),
+    ];
+    Feature { shape: Geometry::Profile(line), properties }
+}
+
+/// A ledger in a report: units of 1/65 536 m over a cell, whole numbers; of each operator what it gave and what it took.
+fn booked(ledger: &Ledger) -> serde_json::Value {
+    let units = |sum: i128| i64::try_from(sum).map_or(serde_json::Value::Null, Into::into);
+    let by = |operator: Operator| {
+        let [given, taken] = [&ledger.given, &ledger.taken].map(|side| units(side[operator as usize]));
+        (operator.name(), json!([given, taken]))
+    };
+    json!({
+        "before": units(ledger.before),
+        "added": units(ledger.added()),
+        "eroded": units(ledger.eroded()),
+        "deposited": units(ledger.deposited()),
+        "carried_out": units(ledger.carried_out()),
+        "after": units(ledger.after()),
+        "operators": OPERATORS.into_iter().map(by).collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+/// What the report says of a window.
+fn report(world: &World, recipe: &Recipe, window: &LocalWindow, rivers: usize) -> serde_json::Value {
+    let Rect { start, end } = window.rect;
+    let width = world.frame().width(window.level);
+    let metres = |cell: i64| cell as f64 * width;
+    let heights = window.ground.as_slice();
+    let [low, high] = [heights.iter().min(), heights.iter().max()].map(|height| height.map_or(0.0, |h| h.metres()));
+    let drains = window.receivers.as_slice().iter().filter(|code| **code < OUT).count();
+    json!({
+        "recipe": recipe.name,
+        "recipe_hash": recipe.hash(),
+        "seed": recipe.seed,
+        "level": window.level,
+        "cell_m": width,
+        "rows": window.size()[0],
+        "columns": window.size()[1],
+        "first_cell": start,
+        "west_m": metres(start[1]),
+        "east_m": metres(end[1]),
+        "north_m": -metres(start[0]),
+        "south_m": -metres(end[0]),
+        "lowest_m": low,
+        "highest_m": high,
+        "sea_level_m": world.frame().sea.map(|sea| sea.metres()),
+        "cells_that_drain": drains,
+        "rivers": rivers,
+    })
+}

@@ -1,0 +1,41 @@
+//! [`run_into`]: a run that begins with what the library brings along, for a folder that gets it.
+
+use std::path::Path;
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_io::LoadOptions;
+use thalweg_io::atomic::Temporary;
+use thalweg_io::output::{absolute, make_folder};
+use thalweg_sim::presets::{ELEVATION_MODEL, lay_model};
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
+
+/// The run of a recipe that begins with the presets' elevation model, for a world that goes into `folder`, which is made if need be. The
+/// model is read from a passing place there; the recipe names the one that will be laid beside the world when that is done.
+///
+/// # Errors
+/// When the folder cannot be written; when the recipe begins with something else; as [`Run::over_file`].
+pub fn run_into(recipe: Recipe, folder: &Path, options: &LoadOptions) -> Result<Run> {
+    make_folder(folder)?;
+    let passing = Temporary::folder(folder).map_err(Error::io(folder, "write into"))?;
+    let recipe = lay_model(recipe, passing.path())?;
+    let model = passing.path().join(ELEVATION_MODEL.0);
+    Run::over_file(Recipe { folder: absolute(folder)?, ..recipe }, &model, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_sim::presets::find;
+
+    #[test]
+    fn an_elevation_model_is_read_from_a_place_that_passes() {
+        let passing = tempfile::tempdir().unwrap();
+        let folder = passing.path().join("world");
+        let recipe = Recipe { cells: 64, ..find("aged").unwrap() };
+        let run = run_into(recipe, &folder, &LoadOptions::default()).unwrap();
+        assert_eq!(run.recipe().folder, absolute(&folder).unwrap());
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "nothing stays of it");
+        assert!(run_into(find("hills").unwrap(), &folder, &LoadOptions::default()).is_err());
+    }
+}

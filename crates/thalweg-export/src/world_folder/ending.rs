@@ -1,0 +1,345 @@
+//! [`Ending`]: what becomes of a finished run, checked before the work and written after it.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::lock;
+use super::{Frames, HEIGHT, MAP, MAP_PLACE, REPORT, TREES};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names;
+use thalweg_core::terrain::{Cells, LOOSE, Terrain};
+use thalweg_io::apart::apart;
+use thalweg_io::output::{self, absolute};
+use thalweg_io::staging::{JOURNAL, LAYERS};
+use thalweg_io::trees::save_trees;
+use thalweg_io::water::{self, save_water};
+use thalweg_io::{
+    Draft, MapPixels, SampleType, SaveOptions, Saved, Sidecar, atomic, held, save, save_layer_as, save_map,
+    save_world_file, writes_sidecar,
+};
+use thalweg_models::process::forest::{self, Forest};
+use thalweg_render::pictures::shade::{SCREEN, ShadeOptions};
+use thalweg_sim::presets;
+use thalweg_sim::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE};
+use thalweg_sim::run::Run;
+
+/// What becomes of a finished run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Ending {
+    /// A whole folder: heights, layers, water, trees, a map, the recipe, the report.
+    World {
+        /// The folder.
+        #[serde(with = "names::path")]
+        dir: PathBuf,
+        /// Type of the samples of heights and layers; `None` for 32-bit floats.
+        #[serde(default)]
+        sample: Option<SampleType>,
+        /// Whether a preset's elevation model, with which it began, is laid beside it.
+        #[serde(default)]
+        model: bool,
+    },
+    /// One file of heights, and maybe a folder of other layers.
+    File {
+        /// The file of heights.
+        #[serde(with = "names::path")]
+        output: PathBuf,
+        /// Type of the samples of heights and layers; `None` for the format's usual one.
+        sample: Option<SampleType>,
+        /// The sample that stands for no data, the input's if it had one; `None` for the usual one ([`SaveOptions::nodata`]).
+        nodata: Option<f64>,
+        /// The folder of other layers; `None` if none are written.
+        #[serde(with = "names::path_option", default)]
+        layers: Option<PathBuf>,
+    },
+}
+
+/// Writes a finished run's world into a folder, which is made if need be.
+///
+/// # Errors
+/// A folder or a file that cannot be written, a name that something else has, a file that the recipe reads.
+pub fn export(run: &Run, folder: &Path) -> Result<()> {
+    let ending = Ending::World { dir: absolute(folder)?, sample: None, model: false };
+    let recipe = run.recipe();
+    apart(&recipe.reads(), &ending.writes(recipe)?)?;
+    ending.check(recipe)?;
+    let mut draft = ending.draft(run, None, None)?;
+    draft.report["seconds"] = run.reports().iter().map(|report| report.seconds).sum::<f64>().into();
+    draft.commit(&recipe.reads()).map(drop)
+}
+
+impl Ending {
+    /// The same with absolute paths.
+    ///
+    /// # Errors
+    /// When there is no current folder.
+    pub fn absolute(mut self) -> Result<Self> {
+        match &mut self {
+            Self::World { dir, .. } => *dir = absolute(dir)?,
+            Self::File { output, layers, .. } => {
+                *output = absolute(output)?;
+                *layers = layers.as_deref().map(absolute).transpose()?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// The folder of a world; `None` of a file.
+    pub fn world(&self) -> Option<&Path> {
+        match self {
+            Self::World { dir, .. } => Some(dir),
+            Self::File { .. } => None,
+        }
+    }
+
+    /// The file of a preset's elevation model that is laid beside the world: it may be named by the recipe, and be written. `None` where
+    /// none is.
+    pub fn lays(&self) -> Option<PathBuf> {
+        match self {
+            Self::World { dir, model: true, .. } => Some(dir.join(presets::ELEVATION_MODEL.0)),
+            _ => None,
+        }
+    }
+
+    /// Whether all that a run of this recipe may leave can be written; folders are made.
+    ///
+    /// # Errors
+    /// When a folder cannot be made or written, a name is another work's, or a folder's or a device's, an ending names no format, or a
+    /// format does not hold such samples.
+    pub fn check(&self, recipe: &Recipe) -> Result<()> {
+        match self {
+            Self::World { dir, .. } => {
+                output::make_folder(dir)?;
+                output::check_names(dir, REPORT, &names_in(dir, &self.writes(recipe)?))
+            }
+            Self::File { output, sample, layers, .. } => {
+                output::check_terrain(output, *sample)?;
+                if let Some(folder) = layers {
+                    output::make_folder(folder)?;
+                    output::check_names(folder, LAYERS, &names_in(folder, &layers_in(folder, recipe)))?;
+                }
+                // The longest of the names that are made of it.
+                if plants(recipe) { output::check(&trees_beside(output)[1]) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// Every file that a run of this recipe may leave.
+    ///
+    /// # Errors
+    /// A file whose ending names no format.
+    pub fn writes(&self, recipe: &Recipe) -> Result<Vec<PathBuf>> {
+        Ok(match self {
+            Self::World { dir, .. } => {
+                let own = [
+                    HEIGHT,
+                    "height.png",
+                    "height.png.json",
+                    MAP,
+                    MAP_PLACE,
+                    RECIPE_FILE,
+                    SCHEMA_FILE,
+                    REPORT,
+                    lock::NAME,
+                    JOURNAL,
+                ];
+                let own = own.into_iter().chain(TREES).chain(water::FILES).map(|name| dir.join(name));
+                let mut files: Vec<PathBuf> = own.chain(self.lays()).collect();
+                let layers = layers_in(dir, recipe).into_iter().filter(|layer| !files.contains(layer));
+                files.extend(layers.collect::<Vec<_>>());
+                files
+            }
+            Self::File { output, sample, layers: folder, .. } => {
+                let mut files = vec![output.clone()];
+                files.extend(writes_sidecar(output, *sample)?.then(|| Sidecar::path(output)));
+                if let Some(folder) = folder {
+                    files.extend(layers_in(folder, recipe));
+                    files.extend([LAYERS, JOURNAL].map(|name| folder.join(name)));
+                }
+                if plants(recipe) {
+                    files.extend(trees_beside(output));
+                }
+                files
+            }
+        })
+    }
+
+    /// Writes what a finished run leaves, with the animation of `frames` if one is wanted, and the report to the file `report` too. Files
+    /// get their names by [`Draft::commit`]; until then a face may add to the report.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn draft(&self, run: &Run, frames: Option<&Frames>, report: Option<&Path>) -> Result<Draft> {
+        Draft::new(|draft| {
+            draft.report = run.report();
+            match self {
+                Self::World { dir, sample, model } => {
+                    let at = draft.folder(dir)?;
+                    let (recipe, terrain) = (run.recipe(), run.terrain());
+                    // Lines and wetness are found by one thread: the other files take the rest.
+                    let (saved, water) =
+                        rayon::join(|| world(recipe, terrain, dir, &at, *sample, *model), || save_water(&at, terrain));
+                    draft.take(saved?);
+                    let (saved, lakes) = water?;
+                    draft.take(saved);
+                    if let Some(lakes) = lakes {
+                        draft.report["lakes"] = json!(lakes);
+                    }
+                }
+                Self::File { output, sample, nodata, layers } => {
+                    let path = draft.place(output)?;
+                    let options = SaveOptions { sample: *sample, nodata: *nodata, ..save_options(run.recipe()) };
+                    let said = save(&path, run.terrain(), &options)?;
+                    draft.take(Saved { files: vec![path.clone()], said });
+                    if let Some(folder) = layers {
+                        let saved = save_layers(&draft.folder(folder)?, run.terrain(), *sample)?;
+                        draft.list(folder, LAYERS, &run.recipe().hash(), &saved.files)?;
+                        draft.take(saved);
+                    }
+                    draft.take(save_forest(&trees_beside(&path), run.terrain())?);
+                }
+            }
+            if let Some((frames, animation)) = frames.and_then(|frames| Some((frames, frames.animation()?))) {
+                let path = draft.place(animation)?;
+                frames.finish(&path)?;
+                draft.take(Saved { files: vec![path], said: Vec::new() });
+            }
+            // A world's own comes last: it says that all is there.
+            let own = self.world().map(|dir| dir.join(REPORT));
+            for path in report.map(Path::to_path_buf).into_iter().chain(own) {
+                draft.report_to(&path, self.world().is_some() && path.parent() == self.world());
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Writes all files of a world in `dir` but those of its water, `at` another place for the time being.
+fn world(
+    recipe: &Recipe,
+    terrain: &Terrain,
+    dir: &Path,
+    at: &Path,
+    sample: Option<SampleType>,
+    model: bool,
+) -> Result<Saved> {
+    // Each file is found by one thread in part: side by side they leave no thread without work.
+    let heights = || {
+        let mut saved = Saved::default();
+        // A picture's samples are what a picture holds.
+        for (name, sample) in [(HEIGHT, sample), ("height.png", None)] {
+            let path = at.join(name);
+            saved.said.extend(save(&path, terrain, &SaveOptions { sample, ..save_options(recipe) })?);
+            saved.add(path);
+        }
+        Ok::<_, Error>(saved)
+    };
+    let pictures = || {
+        let mut saved = save_forest(&TREES.map(|name| at.join(name)), terrain)?;
+        let map = at.join(MAP);
+        let options = ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() };
+        save_map(&map, terrain, options)?;
+        saved.add(save_world_file(&map, &terrain.grid, MapPixels::shaded(terrain.grid.size, Some(SCREEN)))?);
+        saved.add(map);
+        Ok::<_, Error>(saved)
+    };
+    let (heights, (layers, pictures)) =
+        rayon::join(heights, || rayon::join(|| save_layers(at, terrain, sample), pictures));
+    let mut saved = heights?;
+    saved.extend(layers?);
+    saved.extend(pictures?);
+    // The folder it is written to is not the one it was read from.
+    let mut recipe = recipe.within(dir)?;
+    saved.files.extend(lay_held(&mut recipe, at)?);
+    let lays = model || recipe.from.as_deref().is_some_and(presets::is_passing);
+    if lays {
+        recipe.from = Some(presets::ELEVATION_MODEL.0.into());
+        recipe = presets::lay_model(recipe, at)?;
+    }
+    let model = at.join(presets::ELEVATION_MODEL.0);
+    if recipe.from.as_deref() == Some(Path::new(presets::ELEVATION_MODEL.0)) && !saved.files.contains(&model) {
+        saved.add(model);
+    }
+    saved.files.extend(recipe.write(at)?);
+    Ok(saved)
+}
+
+/// Lays the files that a recipe names and that lie in memory into a folder, with their sidecars, and names them there. A world that lies in
+/// memory itself keeps them where they are: so they are found in either.
+fn lay_held(recipe: &mut Recipe, folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut laid = Vec::new();
+    for path in recipe.files_mut().filter(|path| held::is_held(path)) {
+        for file in [path.clone(), Sidecar::path(&*path)] {
+            let (Some(bytes), Some(name)) = (held::held(&file), file.file_name()) else { continue };
+            let place = folder.join(name);
+            atomic(&place, |out| out.write_all(&bytes).map_err(Error::io(&place, "write")))?;
+            laid.push(place);
+        }
+        *path = PathBuf::from(path.file_name().unwrap_or_default());
+    }
+    laid.dedup();
+    Ok(laid)
+}
+
+/// Writes every layer but the ground, each as a TIFF of its name.
+fn save_layers(folder: &Path, terrain: &Terrain, sample: Option<SampleType>) -> Result<Saved> {
+    let loose = terrain.loose.clone().map(Cells::Height);
+    let loose = loose.as_ref().map(|loose| (LOOSE.name, loose));
+    let layers = terrain.layers.iter().map(|(name, layer)| (name.as_str(), &layer.cells));
+    let write = |(name, cells): (&str, &Cells)| {
+        let path = folder.join(format!("{name}.tif"));
+        save_layer_as(&path, terrain, name, cells, sample)?;
+        Ok::<_, Error>(path)
+    };
+    let layers: Vec<(&str, &Cells)> = loose.into_iter().chain(layers).collect();
+    let files = layers.into_par_iter().with_max_len(1).map(write).collect::<Result<Vec<_>>>()?;
+    Ok(Saved { files, said: Vec::new() })
+}
+
+/// Writes the trees, if there are any, as a table and as points.
+fn save_forest(files: &[PathBuf; 2], terrain: &Terrain) -> Result<Saved> {
+    let forest = Forest::read(terrain)?;
+    let mut saved = Saved::default();
+    for path in files.iter().filter(|_| !forest.trees().is_empty()) {
+        saved.said.extend(save_trees(path, forest.trees(), terrain)?);
+        saved.add(path.clone());
+    }
+    Ok(saved)
+}
+
+fn save_options(recipe: &Recipe) -> SaveOptions {
+    SaveOptions { seed: Some(recipe.seed), recipe_hash: Some(recipe.hash()), ..SaveOptions::default() }
+}
+
+/// Whether trees may grow.
+fn plants(recipe: &Recipe) -> bool {
+    recipe.stages.iter().any(|stage| stage.model.about().tables.contains(&forest::TREES))
+}
+
+/// Where the trees of a file's terrain go.
+fn trees_beside(output: &Path) -> [PathBuf; 2] {
+    ["csv", "geojson"].map(|ending| {
+        let mut name = output.with_extension("").into_os_string();
+        name.push(format!("_trees.{ending}"));
+        name.into()
+    })
+}
+
+/// The layers that a recipe's run may leave, as files in a folder.
+fn layers_in(folder: &Path, recipe: &Recipe) -> Vec<PathBuf> {
+    let given = recipe.stages.iter().flat_map(|stage| stage.layers.keys().map(String::as_str));
+    let made = recipe.stages.iter().flat_map(|stage| stage.model.about().writes).map(|spec| spec.name);
+    let layers: BTreeSet<&str> = given.chain(made).chain([LOOSE.name]).collect();
+    layers.iter().map(|name| folder.join(format!("{name}.tif"))).collect()
+}
+
+/// The names of those among the files that lie in a folder.
+fn names_in(folder: &Path, files: &[PathBuf]) -> Vec<String> {
+    let here = files.iter().filter(|path| path.parent() == Some(folder));
+    here.filter_map(|path| Some(path.file_name()?.to_str()?.to_string())).collect()
+}

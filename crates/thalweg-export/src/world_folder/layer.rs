@@ -1,0 +1,40 @@
+//! The picture of a layer of a world, or of what is worked out of its layers.
+
+use crate::world_folder::SHOWN;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::{LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain, WETNESS};
+use thalweg_render::pictures::layer::{LayerOptions, layer};
+use thalweg_render::pictures::momentum::{MOMENTUM, momentum};
+use thalweg_render::pictures::picture::Picture;
+use thalweg_render::products::wetness::{WetnessRules, wetness};
+
+/// Draws a layer over grey relief: one that the terrain has, `loose`, `momentum` (both of its parts at once), or `wetness`, which is
+/// worked out where there is none. `max_size` bounds the map's longer side in pixels; with `None` a pixel is a cell.
+///
+/// # Errors
+/// When there is no such layer, or its values cannot be drawn.
+pub fn draw_layer(terrain: &Terrain, name: &str, scale_bar: bool, max_size: Option<usize>) -> Result<Picture> {
+    let shown = |unit| LayerOptions { title: name, scale_bar, max_size, ..LayerOptions::fitting(name, unit) };
+    if name == MOMENTUM {
+        let parts = [MOMENTUM_X, MOMENTUM_Y].map(|spec| terrain.float(&spec).ok_or(spec));
+        let [Ok(east), Ok(south)] = parts else { return Err(unknown(terrain, name)) };
+        return momentum(terrain, east, south, &shown(MOMENTUM_X.unit));
+    }
+    if name == WETNESS.name && !terrain.layers.contains_key(name) {
+        return layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown(WETNESS.unit));
+    }
+    let loose = terrain.loose.as_ref().filter(|_| name == LOOSE.name);
+    let values = match (loose, terrain.layers.get(name)) {
+        (Some(loose), _) => loose.map(|h| h.metres_f32()),
+        (None, Some(layer)) => layer.cells.to_float(),
+        (None, None) => return Err(unknown(terrain, name)),
+    };
+    let unit = SHOWN.iter().find(|spec| spec.name == name).map_or("", |spec| spec.unit);
+    layer(terrain, &values, &shown(unit))
+}
+
+fn unknown(terrain: &Terrain, name: &str) -> Error {
+    let loose = terrain.loose.as_ref().map(|_| LOOSE.name);
+    let known = terrain.layers.keys().map(String::as_str).chain(loose).chain([WETNESS.name]);
+    Error::unknown("layer", name, known)
+}

@@ -1,0 +1,43 @@
+//! [`Lock`]: one run at a time in a folder.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+
+/// The file that is locked.
+pub(super) const NAME: &str = ".lock";
+
+/// A folder held by this process. The lock file stays: to remove it would let two others in at once.
+#[derive(Debug)]
+#[must_use]
+pub struct Lock {
+    _open: Option<File>,
+    /// What is to be said where the system locks no files: a second run is then not kept out. `None` where it is.
+    pub warning: Option<String>,
+}
+
+impl Lock {
+    /// Takes the folder, if nobody has it, until the lock is dropped.
+    ///
+    /// # Errors
+    /// When another process builds there, or no file can be made.
+    pub fn take(folder: &Path) -> Result<Self> {
+        let path = folder.join(NAME);
+        if std::fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
+            return Err(Error::file(&path, "is no plain file, and no lock of ours"));
+        }
+        let file = File::options().create(true).append(true).open(&path).map_err(Error::io(&path, "write"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _open: Some(file), warning: None }),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::file(folder, "is in use by another run; wait for it, or choose another folder with --out"))
+            }
+            Err(TryLockError::Error(error)) => {
+                let warning = format!("{}: cannot be locked against a second run ({error})", shown(&path));
+                Ok(Self { _open: None, warning: Some(warning) })
+            }
+        }
+    }
+}

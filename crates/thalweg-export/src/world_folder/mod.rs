@@ -1,0 +1,63 @@
+//! A world's folder, written and read as one thing: heights, layers, things that live on them, a map, the recipe, and the report that
+//! speaks for all of them.
+//!
+//! ```
+//! use thalweg::{Run, presets, world_folder};
+//!
+//! let folder = tempfile::tempdir().unwrap();
+//! let mut recipe = presets::find("hills")?;
+//! recipe.cells = 32;
+//! let mut run = Run::new(recipe)?;
+//! while run.step()?.is_some() {}
+//! world_folder::export(&run, folder.path())?;
+//!
+//! // Whole, with the recipe that it was made from.
+//! let (terrain, _) = world_folder::read(folder.path(), &Default::default())?;
+//! assert_eq!(terrain.grid.size, run.terrain().grid.size);
+//! assert_eq!(world_folder::recipe_of(folder.path())?.unwrap().hash(), run.recipe().hash());
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+
+mod begin;
+mod ending;
+mod frames;
+mod layer;
+mod lock;
+mod read;
+mod states;
+
+pub use begin::run_into;
+pub use ending::{Ending, export};
+pub use frames::{Frames, FramesOptions};
+pub use layer::draw_layer;
+pub use lock::Lock;
+pub use read::{
+    cover_of, heights_in, is_of_another, keeps_recipe, read, read_shown, reads_of, recipe_of, rules_of, trees_of,
+};
+pub use states::{StateEvery, States};
+
+use thalweg_core::terrain::{
+    DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, SOIL, SUSPENDED, TREE_DENSITY, WATER,
+};
+
+/// Name of the report's file, which comes last: it says that all is there.
+pub const REPORT: &str = "report.json";
+
+/// The heights.
+const HEIGHT: &str = "height.tif";
+
+/// The map.
+const MAP: &str = "shaded.png";
+
+/// Where the map lies.
+const MAP_PLACE: &str = "shaded.pgw";
+
+/// Trees, as a table and as points.
+const TREES: [&str; 2] = ["trees.csv", "trees.geojson"];
+
+/// The layers of a folder that pictures show.
+pub const SHOWN: [LayerSpec; 7] =
+    [WATER, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, LOOSE, thalweg_models::models::glacier::ICE];
+
+/// Further layers that a live view shows.
+const MORE: [LayerSpec; 3] = [SOIL, SUSPENDED, TREE_DENSITY];

@@ -1,0 +1,154 @@
+//! A world's folder, or a file of heights, as a terrain again.
+
+use std::path::{Path, PathBuf};
+
+use super::{HEIGHT, MORE, REPORT, SHOWN, TREES};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::{LayerSpec, Terrain};
+use thalweg_io::apart::same;
+use thalweg_io::trees::load_trees;
+use thalweg_io::{Format, LoadOptions, Sidecar, VrtWindows, load, load_layer_of, plain};
+use thalweg_models::process::forest::{Forest, Tree};
+use thalweg_models::rocks::Rock;
+use thalweg_render::products::textures::{GroundCover, TextureRules};
+use thalweg_sim::recipe::{RECIPE_FILE, Recipe};
+
+/// The longest report that is looked into.
+const LONGEST: u64 = 16 << 20;
+
+/// A terrain, and warnings in words. `path` is a file, or a folder that was written as a world's or by
+/// [a survey](crate::survey::Survey::draft) with runoff: then with the layers of [`SHOWN`] and, from its recipe, edges and sea level.
+///
+/// # Errors
+/// When a file cannot be read, or a layer is not of the heights' size; a folder without heights.
+pub fn read(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
+    if !path.is_dir() {
+        let loaded = load(path, options)?;
+        return Ok((loaded.terrain, loaded.warnings));
+    }
+    let loaded = load(heights_in(path)?, options)?;
+    let mut terrain = loaded.terrain;
+    add_layers(path, &SHOWN, &mut terrain)?;
+    if let Some(recipe) = recipe_of(path)? {
+        terrain.grid = recipe.framed(terrain.grid)?;
+    }
+    Ok((terrain, loaded.warnings))
+}
+
+/// The file of heights in a world's folder.
+///
+/// # Errors
+/// A folder without heights.
+pub fn heights_in(path: &Path) -> Result<PathBuf> {
+    let problem = "is a folder without a height.tif, which `build` writes, and `drain` with --runoff";
+    file_in(path, HEIGHT).ok_or_else(|| Error::file(path, problem))
+}
+
+/// As [`read`], with all that a live view shows: soil, what water carries, and the trees.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_shown(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
+    let (mut terrain, mut warnings) = read(path, options)?;
+    add_layers(path, &MORE, &mut terrain)?;
+    let (trees, said) = trees_of(path, None, &terrain)?;
+    warnings.extend(said);
+    if !trees.is_empty() {
+        Forest::of(trees, &terrain.grid)?.write(&mut terrain)?;
+    }
+    Ok((terrain, warnings))
+}
+
+/// The trees of the table `given`, or else of the folder's own, and warnings in words; none where there is no table.
+///
+/// # Errors
+/// As [`load_trees`].
+pub fn trees_of(path: &Path, given: Option<&Path>, terrain: &Terrain) -> Result<(Vec<Tree>, Vec<String>)> {
+    let table = given.map(Path::to_path_buf).or_else(|| file_in(path, TREES[0]));
+    table.map_or(Ok(Default::default()), |table| load_trees(table, &terrain.grid))
+}
+
+/// The files that are read of a terrain: a file and its sidecar, of a virtual raster all that it lays too, or those of a folder.
+pub fn reads_of(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        let is_virtual = Format::of(path).is_ok_and(|format| format == Format::Vrt);
+        let laid = is_virtual.then(|| VrtWindows::open(path).ok()).flatten();
+        let laid = laid.iter().flat_map(VrtWindows::files).map(Path::to_path_buf);
+        return Sidecar::files(path).into_iter().chain(laid).collect();
+    }
+    let layers = SHOWN.iter().chain(&MORE).map(|spec| format!("{}.tif", spec.name));
+    let names = layers.chain([HEIGHT, RECIPE_FILE, TREES[0]].map(String::from));
+    names.filter_map(|name| file_in(path, &name)).collect()
+}
+
+/// What covers the ground of a terrain that was read from `path`, by the rules and the rock of its recipe, or the usual ones.
+///
+/// # Errors
+/// When the recipe cannot be read, and as [`GroundCover::of`].
+pub fn cover_of(path: &Path, terrain: &Terrain) -> Result<GroundCover> {
+    let (rules, rock) = rules_of(path)?;
+    GroundCover::of(terrain, &rules, rock)
+}
+
+/// What the recipe in a world's folder says of textures, and its rock; the usual where there is no recipe.
+///
+/// # Errors
+/// When the recipe cannot be read.
+pub fn rules_of(path: &Path) -> Result<(TextureRules, &'static Rock)> {
+    let recipe = recipe_of(path)?;
+    Ok(recipe.map_or_else(|| (TextureRules::default(), Rock::usual()), |recipe| (recipe.textures, recipe.rock)))
+}
+
+/// The recipe in a world's folder; `None` where there is none.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn recipe_of(path: &Path) -> Result<Option<Recipe>> {
+    file_in(path, RECIPE_FILE).as_deref().map(Recipe::read).transpose()
+}
+
+/// Whether a folder's report speaks of a world of another recipe; false where there is no report.
+pub fn is_of_another(folder: &Path, recipe: &Recipe) -> bool {
+    let report = plain::read(&folder.join(REPORT), LONGEST).ok();
+    let report: Option<serde_json::Value> = report.and_then(|text| serde_json::from_slice(&text).ok());
+    report.is_some_and(|report| report["recipe_hash"].as_str().is_some_and(|hash| hash != recipe.hash()))
+}
+
+/// Whether `file` is the recipe in a world's folder, and stays to the letter what it is when a world of this recipe is written there.
+pub fn keeps_recipe(folder: &Path, recipe: &Recipe, file: &Path) -> bool {
+    let is_kept = |own: Recipe| std::fs::read_to_string(file).is_ok_and(|text| text == own.to_file());
+    same(file, &folder.join(RECIPE_FILE)) && recipe.within(folder).is_ok_and(is_kept)
+}
+
+fn add_layers(folder: &Path, specs: &[LayerSpec], terrain: &mut Terrain) -> Result<()> {
+    for spec in specs {
+        if let Some(file) = file_in(folder, &format!("{}.tif", spec.name)) {
+            let cells = load_layer_of(file, terrain, spec)?;
+            terrain.insert(spec, cells)?;
+        }
+    }
+    Ok(())
+}
+
+fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
+    Some(folder.join(name)).filter(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_sim::presets;
+
+    #[test]
+    fn a_recipe_stays_in_its_folder_only_as_it_is_written_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let recipe = presets::find("hills").unwrap();
+        let [own, other] = [RECIPE_FILE, "other.toml"].map(|name| folder.path().join(name));
+        for file in [&own, &other] {
+            std::fs::write(file, recipe.within(folder.path()).unwrap().to_file()).unwrap();
+        }
+        assert!(keeps_recipe(folder.path(), &recipe, &own));
+        assert!(!keeps_recipe(folder.path(), &recipe, &other), "another file");
+        assert!(!keeps_recipe(folder.path(), &Recipe { seed: recipe.seed + 1, ..recipe }, &own), "another recipe");
+    }
+}

@@ -1,0 +1,125 @@
+//! Directions to one of eight neighbours.
+
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use crate::near::{AROUND, BLOCK, Block, HERE, Near, WALL, block, heights, whole};
+use crate::{Directions, Land, OUT, PIT, Part, VOID, flats};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Topology;
+
+/// For each cell the neighbour of steepest descent (O'Callaghan & Mark 1984, doi:10.1016/S0734-189X(84)80011-0): the
+/// greatest fall over distance, compared exactly; equals by [`Land::pick`].
+///
+/// Flat ground drains over its lower rim ([`flats`]); on a filled surface every cell does. Cells of the rim with nothing
+/// lower beside them, and sinks, are [`OUT`]; what has no way on is [`PIT`]; cells without data are [`VOID`]. The land is one
+/// that [`Land::check`] accepts.
+pub fn directions(land: &Land<'_>) -> Directions {
+    let mut directions = descents(land, &land.parts());
+    flats::cross(land, &mut directions);
+    directions
+}
+
+/// Rows that one task works through.
+const ROWS: usize = 32;
+
+/// Directions of steepest descent alone: flat ground stays [`PIT`].
+pub fn descents(land: &Land<'_>, parts: &Field<Part>) -> Directions {
+    let cols = land.grid.cols();
+    let mut directions = Directions::new(land.grid.topology(), PIT);
+    directions.as_mut_slice().par_chunks_mut(ROWS * cols.max(1)).enumerate().for_each(|(band, directions)| {
+        let mut descent = Descent::new(land.grid.topology());
+        for (r, directions) in directions.chunks_mut(cols).enumerate() {
+            descent.row(land, parts, band * ROWS + r, directions);
+        }
+    });
+    directions
+}
+
+/// Steepest descent, row by row.
+pub(super) struct Descent {
+    near: Near<i32>,
+    steepest: Vec<u8>,
+    /// The row that `near` can move on to.
+    next: usize,
+}
+
+impl Descent {
+    pub(super) fn new(topology: Topology) -> Self {
+        let steepest = vec![0; whole(topology.size[1])];
+        Self { near: Near::new(topology, WALL), steepest, next: usize::MAX }
+    }
+
+    /// Directions of row `i`; quickest from north to south.
+    pub(super) fn row(&mut self, land: &Land<'_>, parts: &Field<Part>, i: usize, directions: &mut [u8]) {
+        self.near.advance(i, i != self.next, |i, row| heights(land.ground, parts, i, row));
+        self.next = i + 1;
+        compare(&self.near.rows, &mut self.steepest);
+        let cells = directions.iter_mut().zip(&self.steepest).zip(parts.row(i));
+        for (j, ((direction, steepest), part)) in cells.enumerate() {
+            *direction = ONLY[usize::from(*steepest)];
+            if *direction == SEVERAL || *part != Part::Inside {
+                *direction = match part {
+                    Part::Void => VOID,
+                    Part::Sink => OUT,
+                    Part::Rim if *steepest == 0 => OUT,
+                    _ => land.one_of(i, j, *steepest),
+                };
+            }
+        }
+    }
+}
+
+/// The direction for each set of steepest neighbours, where that needs no choice.
+const ONLY: [u8; 256] = {
+    let mut table = [SEVERAL; 256];
+    table[0] = PIT;
+    let mut k = 0;
+    while k < 8 {
+        table[1 << k] = k;
+        k += 1;
+    }
+    table
+};
+
+/// There is a choice.
+const SEVERAL: u8 = 254;
+
+/// Bit k where no neighbour descends more steeply than neighbour k; none where nothing is lower.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn compare(near: &[Vec<i32>; 3], steepest: &mut [u8]) {
+    for j in (0..steepest.len()).step_by(BLOCK) {
+        let here = block(near, HERE, j);
+        let (straight, diagonal) = (lowest(near, j, &here, 0), lowest(near, j, &here, 1));
+        for x in 0..BLOCK {
+            // Falls of up to 2³² have squares of up to 2⁶⁴; over √2, the diagonal one is halved. The two are never equal:
+            // √2 is no fraction.
+            let squared = |low: i32| {
+                u64::from(here[x].wrapping_sub(low) as u32).wrapping_mul(u64::from(here[x].wrapping_sub(low) as u32))
+            };
+            let is_straight = squared(straight.0[x]) > squared(diagonal.0[x]) >> 1;
+            steepest[j + x] = if is_straight { straight.1[x] } else { diagonal.1[x] } as u8;
+        }
+    }
+}
+
+/// The lowest height among the cells and their straight (`odd` 0) or diagonal (1) neighbours, and bits of those neighbours
+/// that have it, if they are lower.
+#[inline(always)]
+fn lowest(near: &[Vec<i32>; 3], j: usize, here: &Block<i32>, odd: usize) -> (Block<i32>, Block<i32>) {
+    let mut low = *here;
+    let mut bits = [0; BLOCK];
+    for k in [odd, odd + 2, odd + 4, odd + 6] {
+        let height = block(near, AROUND[k], j);
+        for x in 0..BLOCK {
+            low[x] = low[x].min(height[x]);
+        }
+    }
+    for k in [odd, odd + 2, odd + 4, odd + 6] {
+        let height = block(near, AROUND[k], j);
+        for x in 0..BLOCK {
+            bits[x] |= i32::from(height[x] == low[x] && height[x] < here[x]) << k;
+        }
+    }
+    (low, bits)
+}

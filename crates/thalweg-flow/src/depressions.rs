@@ -1,0 +1,322 @@
+//! [`Hierarchy`]: which hollows lie in which, where each spills, and how much it holds.
+
+use crate::basins::spread;
+pub use crate::spill_cells::OUTSIDE;
+use crate::{Directions, Land, PIT, Part, d8, lot, spill_cells};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Edge;
+use thalweg_core::terrain::height::Height;
+
+/// All depressions of a land: a forest of binary trees.
+///
+/// A leaf holds one pit. It spills over its lowest sill into the leaf on the other side, or leaves the land. Two that
+/// spill into each other merge: their parent begins at their common sill and reaches up to the next one. A root spills
+/// out of the land or into a leaf of another tree, and no chain of such spills returns; or, where the whole land is
+/// closed, the last root never spills and holds any amount of water.
+///
+/// Sills are in order of their level, then of a hash of the sill's world cell. At one sill cell, the cells beside it
+/// are connected in order of their height, then of their hash, and the way out of the land last.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Hierarchy {
+    /// For each cell the number, in [`Hierarchy::depressions`], of the leaf whose pit its water runs down to, by D8; [`OUTSIDE`] if it
+    /// leaves or there is no data. Of the land's size.
+    pub leaf: Field<u32>,
+    /// The leaves in row-major order of their first cells, then the merged ones in order of their sills: a parent comes
+    /// after its children.
+    pub depressions: Vec<Depression>,
+}
+
+/// Ground from which water cannot run off until it stands as high as the spill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Depression {
+    /// Index in row-major order of its lowest cell; of several the first in the order of hashes.
+    pub pit: u32,
+    /// Height of that cell.
+    pub floor: Height,
+    /// Number, in [`Hierarchy::depressions`], of the one that it becomes part of by merging; none if it merges with no other.
+    pub parent: Option<u32>,
+    /// Numbers of the two that merged into it; none for a leaf. The one with the deeper floor is first.
+    pub children: Option<[u32; 2]>,
+    /// Where it overflows; nowhere if the land is closed and this is all of it.
+    pub spill: Option<Spill>,
+    /// Number of its cells under the spill level; of all its cells if nothing spills.
+    pub cells: u32,
+    /// What it holds up to the spill level, in units of height × cells; `i64::MAX` if nothing spills.
+    pub volume: i64,
+}
+
+/// Where a depression overflows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spill {
+    /// Index in row-major order of the sill: the lowest cell that water has to cross.
+    pub cell: u32,
+    /// Height of the sill.
+    pub level: Height,
+    /// Number of the leaf that the water runs into; none if it leaves the land.
+    pub to: Option<u32>,
+}
+
+impl Hierarchy {
+    /// The depressions of a land that [`Land::check`] accepts.
+    ///
+    /// After Barnes, Callaghan & Wickert (2020, doi:10.5194/esurf-8-431-2020); here cells are assigned to pits by their
+    /// D8 directions, so that the water of a cell runs down as it does elsewhere, and basins are then connected over
+    /// their lowest borders (Kruskal's algorithm), for which only cells on borders are sorted.
+    pub fn of(land: &Land<'_>) -> Self {
+        Self::along(land, land.parts(), d8::directions(land))
+    }
+
+    /// The same, where the land's parts and its directions are at hand.
+    pub(super) fn along(land: &Land<'_>, mut parts: Field<Part>, mut directions: Directions) -> Self {
+        if let Some(k) = stand_in(land, &parts) {
+            parts[k] = Part::Inside;
+            directions[k] = PIT;
+        }
+        let mut leaf = Field::new(directions.size(), OUTSIDE);
+        let pits = number_pits(land, &directions, leaf.as_mut_slice());
+        spread(&directions, &mut leaf, OUTSIDE);
+        drop(directions);
+        let mut forest = Forest::new(land, &pits);
+        for k in spill_cells::candidates(land, &parts, &leaf) {
+            forest.join(land, &parts, leaf.as_slice(), k as usize);
+        }
+        let mut depressions = forest.depressions;
+        measure(land.ground.as_slice(), leaf.as_slice(), &mut depressions);
+        Self { leaf, depressions }
+    }
+
+    /// That of no land.
+    pub(super) fn none() -> Self {
+        Self { leaf: Field::new([0, 0], OUTSIDE), depressions: Vec::new() }
+    }
+
+    /// Number of leaves; they come first.
+    pub fn leaves(&self) -> usize {
+        self.depressions.partition_point(|depression| depression.children.is_none())
+    }
+}
+
+/// The cell that [`Land::parts`] lets water leave from only because there is no other way.
+pub(super) fn stand_in(land: &Land<'_>, parts: &Field<Part>) -> Option<usize> {
+    let closed = !land.grid.edges.contains(&Edge::Open) && land.outlets.is_empty();
+    let mut ways = parts.as_slice().iter().enumerate().filter(|(_, part)| matches!(part, Part::Rim | Part::Sink));
+    let (k, _) = ways.next().filter(|_| closed)?;
+    let dry = land.grid.sea_level.is_none_or(|sea| land.ground[k] > sea);
+    (dry && parts[k] == Part::Sink && ways.next().is_none()).then_some(k)
+}
+
+/// Cells looked through at once for a pit.
+const CHUNK: usize = 256;
+
+/// Numbers the pits in `labels`, one number for all cells of a flat one, and gives each one's first cell by hash.
+pub(crate) fn number_pits(land: &Land<'_>, directions: &Directions, labels: &mut [u32]) -> Vec<u32> {
+    let cols = directions.cols();
+    let codes = directions.as_slice();
+    let mut pits = Vec::new();
+    let mut stack = Vec::new();
+    let pit_at = |(k, code): (usize, &u8)| (*code == PIT).then_some(k);
+    let chunks = codes.chunks(CHUNK).enumerate().filter(|(_, chunk)| chunk.contains(&PIT));
+    for first in chunks.flat_map(|(c, chunk)| (c * CHUNK..).zip(chunk).filter_map(pit_at)) {
+        if labels[first] != OUTSIDE {
+            continue;
+        }
+        let number = pits.len() as u32;
+        let mut least = (lot(land.grid, first), first);
+        labels[first] = number;
+        stack.push(first);
+        while let Some(k) = stack.pop() {
+            // Neighbouring pits are of one height, else the higher would drain to the lower.
+            for (_, [r, c]) in land.around(k / cols, k % cols) {
+                let n = r * cols + c;
+                if codes[n] == PIT && labels[n] == OUTSIDE {
+                    labels[n] = number;
+                    least = least.min((lot(land.grid, n), n));
+                    stack.push(n);
+                }
+            }
+        }
+        pits.push(least.1 as u32);
+    }
+    pits
+}
+
+/// The depressions so far, and which are connected.
+struct Forest {
+    depressions: Vec<Depression>,
+    /// Leads from each depression to the one that it is part of by now, itself at the top; the last place is outside.
+    up: Vec<u32>,
+}
+
+impl Forest {
+    fn new(land: &Land<'_>, pits: &[u32]) -> Self {
+        let leaf = |pit: &u32| Depression {
+            pit: *pit,
+            floor: land.ground[*pit as usize],
+            parent: None,
+            children: None,
+            spill: None,
+            cells: 0,
+            volume: 0,
+        };
+        Self { depressions: pits.iter().map(leaf).collect(), up: (0..=2 * pits.len() as u32).collect() }
+    }
+
+    /// The place outside in `up`.
+    fn outside(&self) -> u32 {
+        self.up.len() as u32 - 1
+    }
+
+    /// The depression at the top over a leaf, or the place outside.
+    fn top(&mut self, leaf: u32) -> u32 {
+        let mut at = leaf.min(self.outside());
+        while self.up[at as usize] != at {
+            let next = self.up[self.up[at as usize] as usize];
+            self.up[at as usize] = next;
+            at = next;
+        }
+        at
+    }
+
+    /// Connects what meets at border cell `k`.
+    fn join(&mut self, land: &Land<'_>, parts: &Field<Part>, leaf: &[u32], k: usize) {
+        let cols = land.grid.cols();
+        let heights = land.ground.as_slice();
+        let here = self.top(leaf[k]);
+        let mut beside = [(Height::ZERO, 0, 0); 8];
+        let mut count = 0;
+        for (_, [r, c]) in land.around(k / cols, k % cols) {
+            let n = r * cols + c;
+            let meets = leaf[n] != leaf[k] && heights[n] <= heights[k] && parts[(r, c)] != Part::Void;
+            if meets && self.top(leaf[n]) != here {
+                beside[count] = (heights[n], lot(land.grid, n), leaf[n]);
+                count += 1;
+            }
+        }
+        beside[..count].sort_unstable();
+        for (_, _, other) in &beside[..count] {
+            self.link(land, k, leaf[k], *other);
+        }
+        if parts[k] == Part::Rim {
+            self.link(land, k, leaf[k], OUTSIDE);
+        }
+    }
+
+    /// Connects two leaves, of which one may be outside, over the sill `cell`.
+    fn link(&mut self, land: &Land<'_>, cell: usize, one: u32, other: u32) {
+        let (x, y) = (self.top(one), self.top(other));
+        if x == y {
+            return;
+        }
+        let level = land.ground[cell];
+        let outside = self.outside();
+        for (from, leaf) in [(x, other), (y, one)] {
+            if from != outside {
+                let to = (leaf != OUTSIDE).then_some(leaf);
+                self.depressions[from as usize].spill = Some(Spill { cell: cell as u32, level, to });
+            }
+        }
+        let top = if x == outside || y == outside { outside } else { self.merge(land, x, y) };
+        self.up[x as usize] = top;
+        self.up[y as usize] = top;
+    }
+
+    /// A parent for two depressions.
+    fn merge(&mut self, land: &Land<'_>, x: u32, y: u32) -> u32 {
+        let parent = self.depressions.len() as u32;
+        let depth = |d: u32| {
+            let Depression { pit, floor, .. } = self.depressions[d as usize];
+            (floor, lot(land.grid, pit as usize), pit)
+        };
+        let children = if depth(x) <= depth(y) { [x, y] } else { [y, x] };
+        let deeper = self.depressions[children[0] as usize];
+        self.depressions.push(Depression { parent: None, children: Some(children), spill: None, ..deeper });
+        for child in children {
+            self.depressions[child as usize].parent = Some(parent);
+        }
+        parent
+    }
+}
+
+/// Counts cells and volumes.
+fn measure(heights: &[Height], leaf: &[u32], depressions: &mut [Depression]) {
+    let rungs = rungs(depressions);
+    // Most ground lies above all water: the highest that a leaf's tree holds tells at once.
+    let mut most: Vec<i32> = rungs.iter().map(|rung| rung.highest).collect();
+    for d in (0..depressions.len()).rev() {
+        most[d] = depressions[d].parent.map_or(most[d], |parent| most[parent as usize]);
+    }
+    let leaves = depressions.partition_point(|depression| depression.children.is_none());
+    let spans: Vec<[i32; 2]> = (0..leaves).map(|leaf| [rungs[leaf].highest, most[leaf]]).collect();
+    let mut sums = vec![(0u32, 0i64); depressions.len()];
+    for (height, leaf) in heights.iter().zip(leaf) {
+        let Some([own, most]) = spans.get(*leaf as usize) else { continue };
+        if height.0 <= *most {
+            let owner = if height.0 <= *own { *leaf } else { owner(&rungs, *leaf, height.0) };
+            let (cells, sum) = &mut sums[owner as usize];
+            *cells += 1;
+            *sum += i64::from(height.0);
+        }
+    }
+    for d in 0..depressions.len() {
+        let (cells, sum) = sums[d];
+        depressions[d].cells = cells;
+        // Under 2³² cells of under 2³¹ units each: within an i64.
+        let level = depressions[d].spill.map(|spill| i64::from(spill.level.0));
+        depressions[d].volume = level.map_or(i64::MAX, |level| level * i64::from(cells) - sum);
+        if let Some(parent) = depressions[d].parent {
+            let above = &mut sums[parent as usize];
+            above.0 += cells;
+            above.1 += sum;
+        }
+    }
+}
+
+/// A depression as a step of the ladder to those above it.
+struct Rung {
+    /// The highest ground that is under the spill level.
+    highest: i32,
+    parent: u32,
+    /// One above it, so chosen that any is reached from any below it in a logarithmic number of jumps and steps to
+    /// parents (Myers 1983, doi:10.1016/0020-0190(83)90106-0).
+    far: u32,
+    /// The highest ground under that one's spill level.
+    farthest: i32,
+}
+
+fn rungs(depressions: &[Depression]) -> Vec<Rung> {
+    // A spill lies above the floor, so one less is a height.
+    let highest = |d: u32| depressions[d as usize].spill.map_or(i32::MAX, |spill| spill.level.0.saturating_sub(1));
+    let mut far: Vec<u32> = (0..depressions.len() as u32).collect();
+    let mut depths = vec![0u32; depressions.len()];
+    for d in (0..depressions.len()).rev() {
+        if let Some(parent) = depressions[d].parent {
+            let next = far[parent as usize];
+            let beyond = far[next as usize];
+            let depth = |d: u32| depths[d as usize];
+            let even = depth(parent) - depth(next) == depth(next) - depth(beyond);
+            far[d] = if even { beyond } else { parent };
+            depths[d] = depth(parent) + 1;
+        }
+    }
+    let rung = |(d, far): (usize, u32)| {
+        let d = d as u32;
+        let parent = depressions[d as usize].parent.unwrap_or(d);
+        Rung { highest: highest(d), parent, far, farthest: highest(far) }
+    };
+    far.into_iter().enumerate().map(rung).collect()
+}
+
+/// The lowest depression over a leaf under whose spill level a cell of this height is; there is one. Spill levels rise
+/// with parents.
+fn owner(rungs: &[Rung], leaf: u32, height: i32) -> u32 {
+    let mut at = leaf;
+    loop {
+        let rung = &rungs[at as usize];
+        if height <= rung.highest || rung.parent == at {
+            return at;
+        }
+        at = if height <= rung.farthest { rung.parent } else { rung.far };
+    }
+}

@@ -1,0 +1,367 @@
+//! Flow over flat ground.
+
+use rayon::prelude::*;
+
+use crate::{Directions, Land, PIT, STEPS, VOID};
+use thalweg_core::terrain::grid::Topology;
+use thalweg_core::terrain::height::Height;
+
+/// Leads the cells of flats to where these end: towards lower ground, and away from higher.
+///
+/// Barnes, Lehman & Mulla (2014, doi:10.1016/j.cageo.2013.01.009). With t a cell's distance to the flat's outlet and a
+/// that from higher ground, both in steps over the flat, each cell drains to the neighbour on the flat of the least
+/// 2·t − a; equals: straight before diagonal, then by [`Land::pick`]. So flow gathers in the middle of a flat, where with
+/// t alone it would run in parallel. We differ: no labels and no heights are kept; distances are known modulo 3, which
+/// tells which of two neighbours is farther, and lie with the direction in one byte.
+///
+/// `directions` are those of steepest descent on the same land; flat is what has none, is [`PIT`], and lies beside a cell
+/// of its height that drains, or beside such a flat cell. Flats without a way out stay [`PIT`].
+pub fn cross(land: &Land<'_>, directions: &mut Directions) {
+    let (rows, cols) = (land.grid.rows(), land.grid.cols());
+    let threads = rayon::current_num_threads();
+    // A flat that touches another band waits. The result is the same for any bands.
+    let band_rows = if threads == 1 { rows } else { rows.div_ceil(8 * threads).max(32) };
+    let band_len = (band_rows * cols).max(1);
+    let bands = directions.as_mut_slice().par_chunks_mut(band_len).enumerate();
+    let stuck =
+        bands.map(|(band, codes)| Flats::new(land, codes, band * band_rows).cross(PIT)).reduce(|| false, |a, b| a | b);
+    let waiting = band_len < directions.len();
+    let stuck = stuck | (waiting && Flats::new(land, directions.as_mut_slice(), 0).cross(WAITING));
+    if stuck {
+        directions.as_mut_slice().par_iter_mut().for_each(|code| *code = if *code == STUCK { PIT } else { *code });
+    }
+}
+
+/// Leads the `cells` of flats, whose codes and those of their neighbours on the flat are [`measured`], as [`cross`] does.
+pub fn lead(land: &Land<'_>, directions: &mut Directions, cells: Vec<u32>) {
+    let mut flats = Flats::new(land, directions.as_mut_slice(), 0);
+    flats.queue = Queue { len: cells.len(), cells };
+    flats.lead();
+}
+
+/// The code of a flat's cell while that is worked on: `outlet` steps from the outlet, and `higher` steps, from 1 on, from higher ground,
+/// if there is any.
+pub fn measured(outlet: u32, higher: Option<u32>) -> u8 {
+    let higher = higher.map_or(0, |steps| 1 + (steps % 3) as u8);
+    FLAT | higher << 2 | (outlet % 3) as u8
+}
+
+/// On a flat that reaches into another band.
+const WAITING: u8 = 253;
+/// On a flat without a way out.
+const STUCK: u8 = 252;
+
+// While a flat is worked on, the code of its cells is
+// 1 ddd aa tt: d the direction; a 0 where there is no higher ground, else 1 + the distance modulo 3; t the distance modulo 3.
+const FLAT: u8 = 0x80;
+const FAR: u8 = 0x03;
+const FROM_HIGHER: u8 = 0x0c;
+
+/// Bits of t, where the distance is not known yet.
+const UNKNOWN: u8 = 3;
+/// Bits of a, one step from higher ground.
+const BESIDE_HIGHER: u8 = 2 << 2;
+
+/// The flats of some rows.
+///
+/// Whether a neighbour is new to a search cannot be guessed, and wrong guesses cost more than all else here. So inner loops
+/// have no branches: they write always, and count what counts.
+struct Flats<'a> {
+    land: &'a Land<'a>,
+    codes: &'a mut [u8],
+    shape: Shape,
+    first_row: usize,
+    /// Cells of the flat at hand, in the order in which they were found, later from higher ground.
+    cells: Queue,
+    /// The same, from the outlet on.
+    queue: Queue,
+}
+
+impl<'a> Flats<'a> {
+    fn new(land: &'a Land<'a>, codes: &'a mut [u8], first_row: usize) -> Self {
+        let cols = land.grid.cols();
+        let offsets = STEPS.map(|[di, dj]| di * cols as isize + dj);
+        let rows = codes.len() / cols.max(1);
+        let mut looped = land.grid.topology().looped;
+        // A band's rows are looped with others; those wait.
+        looped[0] &= rows == land.grid.rows();
+        let shape = Shape { rows, cols, offsets, looped };
+        Self { land, codes, shape, first_row, cells: Queue::default(), queue: Queue::default() }
+    }
+
+    /// Heights of the cells that `codes` are of, and of those below.
+    fn heights(&self) -> &'a [Height] {
+        &self.land.ground.as_slice()[self.first_row * self.shape.cols..]
+    }
+
+    /// Crosses each flat of cells with code `from`; whether one has no way out.
+    fn cross(&mut self, from: u8) -> bool {
+        let mut stuck = false;
+        for chunk in (0..self.codes.len()).step_by(CHUNK) {
+            let end = (chunk + CHUNK).min(self.codes.len());
+            if !self.codes[chunk..end].contains(&from) {
+                continue;
+            }
+            for k in chunk..end {
+                if self.codes[k] != from {
+                    continue;
+                }
+                if self.gather(k, from) {
+                    self.mark(WAITING);
+                } else if self.queue.len == 0 {
+                    self.mark(STUCK);
+                    stuck = true;
+                } else {
+                    self.measure();
+                    self.lead();
+                }
+            }
+        }
+        stuck
+    }
+
+    /// Gives the flat's cells a code.
+    fn mark(&mut self, code: u8) {
+        for k in self.cells.all() {
+            self.codes[*k as usize] = code;
+        }
+    }
+
+    /// Collects the flat of cell `k` in `cells`, and in `queue` those beside a cell that drains; whether it may go on beyond
+    /// these rows.
+    fn gather(&mut self, k: usize, from: u8) -> bool {
+        let (shape, heights, codes) = (self.shape, self.heights(), &mut *self.codes);
+        let rows = self.land.grid.rows();
+        let others = shape.rows < rows && self.land.grid.topology().looped[0];
+        let above = self.first_row > 0 || others;
+        let below = self.first_row + shape.rows < rows || others;
+        let mut beyond = false;
+        self.queue.clear();
+        self.cells.clear();
+        self.cells.push(k);
+        codes[k] = FLAT | UNKNOWN;
+        let mut next = 0;
+        while let Some(k) = self.cells.get(next) {
+            next += 1;
+            let i = k / shape.cols;
+            beyond |= (i == 0 && above) || (i + 1 == shape.rows && below);
+            let mut shore = false;
+            self.cells.extend(|found| {
+                shape.around(k, |_, n| {
+                    let code = codes[n];
+                    let new = code == from;
+                    codes[n] = if new { FLAT | UNKNOWN } else { code };
+                    found.add(n, new);
+                    shore |= code < PIT;
+                });
+            });
+            // What is not of the flat drains. Far from the shore no height is looked up.
+            if shore {
+                let (mut higher, mut drains) = (false, false);
+                shape.around(k, |_, n| {
+                    higher |= (codes[n] < PIT) & (heights[n] > heights[k]);
+                    drains |= (codes[n] < PIT) & (heights[n] == heights[k]);
+                });
+                codes[k] |= if higher { BESIDE_HIGHER } else { 0 };
+                if drains {
+                    self.queue.push(k);
+                }
+            }
+        }
+        beyond
+    }
+
+    /// Measures both distances of every cell of the flat.
+    fn measure(&mut self) {
+        let codes = &mut *self.codes;
+        for k in self.queue.all() {
+            codes[*k as usize] &= !FAR;
+        }
+        let distance = |code: u8| after(code & FAR);
+        spread(self.shape, codes, &mut self.queue, FAR, UNKNOWN, distance);
+        // Those beside higher ground stay, in their order.
+        let found = std::mem::take(&mut self.cells.len);
+        for x in 0..found {
+            let k = self.cells.cells[x];
+            self.cells.cells[self.cells.len] = k;
+            self.cells.len += usize::from(codes[k as usize] & FROM_HIGHER != 0);
+        }
+        let distance = |code: u8| (1 + after((code >> 2 & 3) - 1)) << 2;
+        spread(self.shape, codes, &mut self.cells, FROM_HIGHER, 0, distance);
+    }
+
+    /// Sets the directions of the flat's cells.
+    fn lead(&mut self) {
+        let (shape, heights, codes) = (self.shape, self.heights(), &mut *self.codes);
+        for k in self.queue.all() {
+            let k = *k as usize;
+            let table = &RANKS[usize::from(codes[k] & 0x0f)];
+            let mut ranks = [i8::MAX; 8];
+            let mut shore = false;
+            shape.around(k, |d, n| {
+                let there = codes[n];
+                let rank = 2 * table[usize::from(there & 0x0f)] + (d & 1) as i8;
+                ranks[d] = if is_flat(there) { rank } else { i8::MAX };
+                shore |= there < PIT;
+            });
+            if shore {
+                // Where the flat ends comes before all others.
+                shape.around(k, |d, n| {
+                    let end = (codes[n] < PIT) & (heights[n] == heights[k]);
+                    ranks[d] = if end { (d & 1) as i8 - 8 } else { ranks[d] };
+                });
+            }
+            let least = ranks.iter().fold(i8::MAX, |least, rank| least.min(*rank));
+            let best = (0..8).fold(0, |bits, d| bits | u8::from(ranks[d] == least) << d);
+            codes[k] |= self.land.one_of(self.first_row + k / shape.cols, k % shape.cols, best) << 4;
+        }
+        for k in self.queue.all() {
+            let code = &mut codes[*k as usize];
+            *code = *code >> 4 & 7;
+        }
+    }
+}
+
+/// Spreads over a flat from the cells in `queue`: a neighbour whose `bits` are still `unknown` gets those that `distance`
+/// makes of the code it is reached from, and comes into the queue.
+#[inline(always)]
+fn spread(shape: Shape, codes: &mut [u8], queue: &mut Queue, bits: u8, unknown: u8, distance: impl Fn(u8) -> u8) {
+    let mut next = 0;
+    while let Some(k) = queue.get(next) {
+        next += 1;
+        let distance = distance(codes[k]);
+        queue.extend(|found| {
+            shape.around(k, |_, n| {
+                let code = codes[n];
+                let new = is_flat(code) & (code & bits == unknown);
+                codes[n] = if new { code & !bits | distance } else { code };
+                found.add(n, new);
+            });
+        });
+    }
+}
+
+/// Rows and columns, and from a cell's index to its neighbours'.
+#[derive(Clone, Copy)]
+struct Shape {
+    rows: usize,
+    cols: usize,
+    offsets: [isize; 8],
+    /// Whether rows, and columns, are looped within these rows.
+    looped: [bool; 2],
+}
+
+impl Shape {
+    /// Calls `visit` with the number and the index of each neighbour of cell `k`.
+    #[inline(always)]
+    fn around(&self, k: usize, mut visit: impl FnMut(usize, usize)) {
+        let (i, j) = (k / self.cols, k % self.cols);
+        let inside = i > 0 && i + 1 < self.rows && j > 0 && j + 1 < self.cols;
+        if !inside && (self.looped[0] | self.looped[1]) {
+            let topology = Topology { size: [self.rows, self.cols], looped: self.looped };
+            for (d, step) in STEPS.iter().enumerate() {
+                if let Some([r, c]) = topology.cell([i, j], *step) {
+                    visit(d, r * self.cols + c);
+                }
+            }
+            return;
+        }
+        for d in 0..8 {
+            let [di, dj] = STEPS[d];
+            if inside || (i.wrapping_add_signed(di) < self.rows && j.wrapping_add_signed(dj) < self.cols) {
+                visit(d, k.wrapping_add_signed(self.offsets[d]));
+            }
+        }
+    }
+}
+
+/// Indices of cells, first come, first served.
+#[derive(Default)]
+struct Queue {
+    cells: Vec<u32>,
+    len: usize,
+}
+
+impl Queue {
+    fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    fn push(&mut self, k: usize) {
+        self.extend(|found| found.add(k, true));
+    }
+
+    /// Takes in the neighbours of a cell that `find` adds.
+    #[inline(always)]
+    fn extend(&mut self, find: impl FnOnce(&mut Found)) {
+        let mut found = Found::default();
+        find(&mut found);
+        // Little by little, since memory is taken when it is written to.
+        if self.cells.len() < self.len + 8 {
+            self.cells.resize(self.len + 4096, 0);
+        }
+        self.cells[self.len..self.len + 8].copy_from_slice(&found.cells);
+        self.len += found.count;
+    }
+
+    #[inline(always)]
+    fn get(&self, x: usize) -> Option<usize> {
+        (x < self.len).then(|| self.cells[x] as usize)
+    }
+
+    fn all(&self) -> &[u32] {
+        &self.cells[..self.len]
+    }
+}
+
+/// Neighbours of a cell that count.
+#[derive(Default)]
+struct Found {
+    cells: [u32; 8],
+    count: usize,
+}
+
+impl Found {
+    /// Puts one of at most eight at the end, if it counts.
+    #[inline(always)]
+    fn add(&mut self, k: usize, counts: bool) {
+        self.cells[self.count & 7] = k as u32;
+        self.count += usize::from(counts);
+    }
+}
+
+/// For a cell's two distances (a and t, as they lie in a code) and a neighbour's, how much the neighbour's 2·t − a is greater.
+const RANKS: [[i8; 16]; 16] = {
+    let mut table = [[0; 16]; 16];
+    let mut x = 0;
+    while x < 256 {
+        let (here, there) = (x / 16, x % 16);
+        table[here][there] = 2 * difference(there & 3, here & 3) - difference(there >> 2, here >> 2);
+        x += 1;
+    }
+    table
+};
+
+/// The difference of two distances that are known modulo 3 and differ by one at most.
+const fn difference(a: usize, b: usize) -> i8 {
+    match (a + 3 - b) % 3 {
+        0 => 0,
+        1 => 1,
+        _ => -1,
+    }
+}
+
+/// Whether a code beside a flat's cell is of the flat: all others there drain or have no data.
+#[inline(always)]
+fn is_flat(code: u8) -> bool {
+    (code & FLAT != 0) & (code != VOID)
+}
+
+/// A distance modulo 3, and a step.
+#[inline(always)]
+fn after(distance: u8) -> u8 {
+    if distance == 2 { 0 } else { distance + 1 }
+}
+
+/// Cells looked through at once for one of a flat.
+const CHUNK: usize = 256;

@@ -1,0 +1,277 @@
+//! D∞: directions at any angle, to one or two neighbours.
+
+use std::f64::consts::FRAC_PI_4;
+
+use crate::{Directions, Land, STEPS, VOID, leads_to};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Topology;
+
+/// The angle of a cell from which water goes to no neighbour: it leaves there, stays there, or there is no data.
+pub const NONE: f32 = -1.0;
+
+/// The whole of a cell's water, in the parts of [`share`].
+pub const WHOLE: u32 = 1 << 24;
+
+/// Multiples of 45° as `f32`: the angles of the neighbours, counter-clockwise from the east.
+const MULTIPLES: [f32; 9] = {
+    let mut angles = [0.0; 9];
+    let mut k = 0;
+    while k < 9 {
+        angles[k] = (k as f64 * FRAC_PI_4) as f32;
+        k += 1;
+    }
+    angles
+};
+
+/// Number of the neighbour at `k` × 45° counter-clockwise from the east; neighbours are numbered clockwise.
+fn neighbour(k: usize) -> u8 {
+    ((8 - k % 8) % 8) as u8
+}
+
+/// For each cell the direction of steepest descent in radians counter-clockwise from the east, 0 to less than 2π, or
+/// [`NONE`] where the cell drains to no neighbour.
+///
+/// Tarboton (1997, doi:10.1029/96WR03137): the steepest of the eight triangular facets that a cell makes with two
+/// neighbours side by side; equals by [`Land::pick`]. Where no facet descends, as on the flats of a filled surface, the
+/// angle is that of the D8 direction. Of a facet with a neighbour outside or without data the other edge still counts.
+/// `directions` are those of the same land, which [`Land::check`] accepts.
+pub fn angles(land: &Land<'_>, directions: &Directions) -> Field<f32> {
+    Field::generate(directions.size(), |i, j| {
+        let code = directions[(i, j)];
+        if usize::from(code) >= STEPS.len() {
+            return NONE;
+        }
+        steepest(land, directions, i, j).unwrap_or(MULTIPLES[(8 - usize::from(code)) % 8])
+    })
+}
+
+/// The angle of the steepest facet at cell (i, j), if one descends.
+fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Option<f32> {
+    let here = f64::from(land.ground[(i, j)].0);
+    let mut falls = [0.0; 9];
+    let [rows, cols] = directions.size();
+    if (1..rows - 1).contains(&i) && (1..cols - 1).contains(&j) {
+        let k = i * cols + j;
+        for (d, [down, across]) in STEPS.iter().enumerate() {
+            let to = k.wrapping_add_signed(down * cols as isize + across);
+            if directions[to] != VOID {
+                falls[(8 - d) % 8] = here - f64::from(land.ground[to].0);
+            }
+        }
+    } else {
+        for (d, [r, c]) in land.around(i, j) {
+            if directions[(r, c)] != VOID {
+                falls[(8 - d) % 8] = here - f64::from(land.ground[(r, c)].0);
+            }
+        }
+    }
+    falls[8] = falls[0];
+    // Two facets that descend along the edge between them are one direction, not two equals.
+    let (mut equals, mut count) = ([Facet { slope: 0.0, multiple: 0, tangent: 0.0 }; 8], 0);
+    for k in 0..8 {
+        let facet = facet(&falls, k);
+        if facet.slope > equals[0].slope {
+            (equals[0], count) = (facet, 1);
+        } else if facet.slope == equals[0].slope && facet.slope > 0.0 && !equals[..count].contains(&facet) {
+            equals[count] = facet;
+            count += 1;
+        }
+    }
+    if count == 0 {
+        return None;
+    }
+    let Facet { multiple, tangent, .. } = equals[if count == 1 { 0 } else { land.pick(i, j, count as u32) as usize }];
+    let angle = multiple as f64 * FRAC_PI_4 + libm::atan(tangent);
+    let angle = if angle < 0.0 { angle + 8.0 * FRAC_PI_4 } else { angle } as f32;
+    Some(if angle >= MULTIPLES[8] { 0.0 } else { angle })
+}
+
+/// How a facet descends.
+#[derive(Clone, Copy, PartialEq)]
+struct Facet {
+    /// Square of its slope, in units per cell; 0 if it does not descend.
+    slope: f64,
+    /// It descends at `multiple` × 45°, turned by the angle of this tangent.
+    multiple: usize,
+    tangent: f64,
+}
+
+/// The facet between k × 45° and (k + 1) × 45°, of the falls to all neighbours by multiples of 45°; 0 for one that is
+/// missing, so that nothing runs there.
+fn facet(falls: &[f64; 9], k: usize) -> Facet {
+    // One neighbour is straight ahead, the other at the corner.
+    let (ahead, corner) = (k + k % 2, k + 1 - k % 2);
+    let s1 = falls[ahead];
+    let fall = falls[corner];
+    let s2 = fall - s1;
+    if 0.0 < s2 && s2 < s1 {
+        let tangent = if ahead < corner { s2 / s1 } else { -s2 / s1 };
+        Facet { slope: s1 * s1 + s2 * s2, multiple: ahead % 8, tangent }
+    } else if s1 > 0.0 && s2 <= 0.0 {
+        Facet { slope: s1 * s1, multiple: ahead % 8, tangent: 0.0 }
+    } else {
+        let fall = fall.max(0.0);
+        Facet { slope: fall * fall / 2.0, multiple: corner, tangent: 0.0 }
+    }
+}
+
+/// The two neighbours on either side of an angle, by their numbers in [`STEPS`], with their parts of [`WHOLE`], which sum to it; `None`
+/// for [`NONE`] or what is not within 0 to less than 2π. The first is the next clockwise; the second's part is the angle from the
+/// first over 45°, 0 where the angle is that of the first.
+pub fn share(angle: f32) -> Option<[(u8, u32); 2]> {
+    let k = MULTIPLES.partition_point(|multiple| *multiple <= angle).checked_sub(1).filter(|k| *k < 8)?;
+    let [low, high] = [MULTIPLES[k], MULTIPLES[k + 1]].map(f64::from);
+    let part = ((f64::from(angle) - low) / (high - low) * f64::from(WHOLE) + 0.5) as u32;
+    Some([(neighbour(k), WHOLE - part), (neighbour(k + 1), part)])
+}
+
+/// The cells that cell `k` gives to and how much of `amount` each gets; no unit is lost.
+fn gifts(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator<Item = (usize, i64)> {
+    let shares = share(angle).unwrap_or_default();
+    let second = ((i128::from(amount) * i128::from(shares[1].1)) >> WHOLE.trailing_zeros()) as i64;
+    let parts = [(shares[0], amount - second), (shares[1], second)];
+    // What gets no part of the whole is no receiver, and may well lie higher, or outside.
+    let given = parts.into_iter().filter(|((_, part), _)| *part > 0);
+    given.filter_map(move |((to, _), amount)| Some((leads_to(topology, k, to)?, amount)))
+}
+
+/// Sum of the weights of all cells and parts of cells that drain through each cell along `angles`, itself among them; 0
+/// where `directions` say that there is no data.
+///
+/// A cell's sum is split over its two receivers to the unit: those without a receiver together hold the sum of all. Sums
+/// that an i64 cannot hold stay at its limit.
+///
+/// What [`angles`] gives has no circles. A cell on a facet gives only to lower cells: inside the facet both its
+/// neighbours are lower, along an edge the one there, and rounding an angle can only carry it onto an edge of its own
+/// facet. The other cells follow D8, to cells that are lower or as high. So a circle would be of equal heights and of
+/// D8 alone, which has none.
+///
+/// # Errors
+/// When sizes differ, or when angles from elsewhere lead outside, to a cell without data, or in circles.
+pub fn accumulate(directions: &Directions, angles: &Field<f32>, weights: &Field<i64>) -> Result<Field<i64>> {
+    same_size("angles", angles.size(), directions.size())?;
+    same_size("weights", weights.size(), directions.size())?;
+    let cols = directions.cols();
+    let codes = directions.as_slice();
+    let angles = angles.as_slice();
+    let mut sums = weights.clone();
+    let mut givers = vec![0u8; codes.len()];
+    for k in 0..codes.len() {
+        if codes[k] == VOID {
+            sums[k] = 0;
+            continue;
+        }
+        for (to, part) in share(angles[k]).into_iter().flatten() {
+            let n = beside(directions, k, to).filter(|n| codes[*n] != VOID);
+            match n {
+                Some(n) => givers[n] += u8::from(part > 0),
+                None if part == 0 => {}
+                None => {
+                    let value = format!("{} in row {}, column {}", angles[k], k / cols, k % cols);
+                    return Err(Error::value("angle", value, "one that leads to a cell with data"));
+                }
+            }
+        }
+    }
+    // Each cell once all that give to it have given (Kahn 1962).
+    let sums_of = sums.as_mut_slice();
+    let mut ready = Vec::new();
+    let mut waiting = 0;
+    for first in 0..codes.len() {
+        waiting += usize::from(codes[first] != VOID);
+        if givers[first] == 0 && codes[first] != VOID {
+            ready.push(first);
+        }
+        while let Some(k) = ready.pop() {
+            waiting -= 1;
+            for (n, amount) in gifts(k, angles[k], sums_of[k], directions.topology()) {
+                sums_of[n] = sums_of[n].saturating_add(amount);
+                givers[n] -= 1;
+                // A later cell is taken when its turn comes.
+                if givers[n] == 0 && n < first {
+                    ready.push(n);
+                }
+            }
+        }
+    }
+    if waiting > 0 {
+        return Err(Error::value(
+            "angles",
+            format!("{waiting} cells in circles or below them"),
+            "angles without circles",
+        ));
+    }
+    Ok(sums)
+}
+
+/// Index of neighbour `to` of cell `k`, if it is inside.
+fn beside(directions: &Directions, k: usize, to: u8) -> Option<usize> {
+    let cols = directions.cols();
+    let [i, j] = directions.topology().cell([k / cols, k % cols], STEPS[usize::from(to)])?;
+    Some(i * cols + j)
+}
+
+fn same_size(name: &str, size: [usize; 2], wanted: [usize; 2]) -> Result<()> {
+    let [r, c] = size;
+    let allowed = || format!("{} × {} cells", wanted[0], wanted[1]);
+    if size == wanted { Ok(()) } else { Err(Error::value(name, format!("{r} × {c} cells"), allowed())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::d8;
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+
+    /// The same of the eight facets side by side.
+    fn plain(land: &Land<'_>, directions: &Directions, [i, j]: [usize; 2]) -> Option<f32> {
+        let mut falls = [0.0; 9];
+        for (d, cell) in land.around(i, j) {
+            if directions[(cell[0], cell[1])] != VOID {
+                falls[(8 - d) % 8] = f64::from(land.ground[(i, j)].0) - f64::from(land.ground[(cell[0], cell[1])].0);
+            }
+        }
+        falls[8] = falls[0];
+        let facets: [Facet; 8] = std::array::from_fn(|k| facet(&falls, k));
+        let best = facets.iter().map(|facet| facet.slope).fold(0.0, f64::max);
+        let mut equals: Vec<Facet> = Vec::new();
+        for facet in facets.into_iter().filter(|facet| facet.slope == best && best > 0.0) {
+            if !equals.contains(&facet) {
+                equals.push(facet);
+            }
+        }
+        let facet = equals.get(land.pick(i, j, equals.len().max(1) as u32) as usize)?;
+        let angle = facet.multiple as f64 * FRAC_PI_4 + libm::atan(facet.tangent);
+        let angle = if angle < 0.0 { angle + 8.0 * FRAC_PI_4 } else { angle } as f32;
+        Some(if angle >= MULTIPLES[8] { 0.0 } else { angle })
+    }
+
+    #[test]
+    fn one_look_at_the_facets_finds_the_steepest_and_its_equals() {
+        for number in 0..60u64 {
+            let key = Key::new(number, "facets");
+            let size = [1, 2, 3, 17, 40].map(|n| n + (key.bits() % 3) as usize);
+            let size = [size[number as usize % 5], size[number as usize / 5 % 5]];
+            let grid = Grid::new(size, 10.0).unwrap();
+            let draw = |part: u64, i: usize, j: usize| key.and(part).cell([i as i64, j as i64]).bits() >> 20;
+            // Of few levels, so that many facets are equal.
+            let levels = [2, 4, 30][number as usize % 3];
+            let ground = Field::generate(size, |i, j| Height((draw(1, i, j) % levels) as i32));
+            let nodata = (number % 4 == 0).then(|| Field::generate(size, |i, j| draw(2, i, j) % 9 == 0));
+            let land = Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] };
+            let directions = d8::directions(&land);
+            for (i, j) in (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j))) {
+                if directions[(i, j)] != VOID {
+                    assert_eq!(
+                        steepest(&land, &directions, i, j),
+                        plain(&land, &directions, [i, j]),
+                        "{number}: {i}, {j}"
+                    );
+                }
+            }
+        }
+    }
+}

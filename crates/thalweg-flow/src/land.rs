@@ -1,0 +1,176 @@
+//! [`Land`]: ground with all that decides where water can leave it.
+
+use rayon::prelude::*;
+
+use crate::{around, lot};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+
+/// Ground, what is outside, and where water leaves.
+#[derive(Debug, Clone, Copy)]
+pub struct Land<'a> {
+    /// Cell size, open and closed edges, sea level, world cells.
+    pub grid: &'a Grid,
+    /// Elevation of the surface that water runs over, of the grid's size.
+    pub ground: &'a Field<Height>,
+    /// True where there is no data: outside. Of the grid's size; `None` when there is data everywhere.
+    pub nodata: Option<&'a Field<bool>>,
+    /// Cells (row, column) where water leaves, beside what edges, sea and missing data give.
+    pub outlets: &'a [[usize; 2]],
+}
+
+/// What a cell is to water.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Part {
+    /// Land: water goes on to a neighbour.
+    #[default]
+    Inside = 0,
+    /// Land on an open edge or beside missing data: water leaves where no neighbour is lower.
+    Rim = 1,
+    /// Sea, or a given outlet: water that arrives is gone.
+    Sink = 2,
+    /// No data.
+    Void = 3,
+}
+
+impl<'a> Land<'a> {
+    /// A terrain's land, without further outlets.
+    pub fn of(terrain: &'a Terrain) -> Self {
+        Self { grid: &terrain.grid, ground: &terrain.ground, nodata: terrain.nodata.as_ref(), outlets: &[] }
+    }
+
+    /// The same land under another surface of its size, such as its filled one.
+    #[must_use]
+    pub fn under(self, ground: &'a Field<Height>) -> Self {
+        Self { ground, ..self }
+    }
+
+    /// Checks what a caller may have got wrong.
+    ///
+    /// # Errors
+    /// When ground or mask are not of the grid's size, or an outlet lies outside it or has no data.
+    pub fn check(&self) -> Result<()> {
+        let [rows, cols] = self.grid.size;
+        for (name, size) in [("ground", Some(self.ground.size())), ("nodata", self.nodata.map(Field::size))] {
+            if let Some([r, c]) = size.filter(|size| *size != self.grid.size) {
+                let allowed = format!("{rows} × {cols} (the grid)");
+                return Err(Error::value(name, format!("{r} × {c} cells"), allowed));
+            }
+        }
+        for &[i, j] in self.outlets {
+            let allowed = format!("a cell with data, rows 0 to {}, columns 0 to {}", rows - 1, cols - 1);
+            if i >= rows || j >= cols || self.nodata.is_some_and(|mask| mask[(i, j)]) {
+                return Err(Error::value("outlet", format!("row {i}, column {j}"), allowed));
+            }
+        }
+        Ok(())
+    }
+
+    /// What each cell is to water. Where water could leave nowhere at all, the lowest cell takes it.
+    pub fn parts(&self) -> Field<Part> {
+        let (mut parts, all_inside) = self.ways_out();
+        // Cells without data have a rim round them; so if there is neither rim nor sink, all is one closed piece.
+        if all_inside && let Some(k) = self.lowest() {
+            parts[k] = Part::Sink;
+        }
+        parts
+    }
+
+    /// Index of the lowest cell; of several the first by hash.
+    pub fn lowest(&self) -> Option<usize> {
+        let heights = self.ground.as_slice();
+        let lowest = heights.iter().min()?;
+        (0..heights.len()).filter(|k| heights[*k] == *lowest).min_by_key(|k| lot(self.grid, *k))
+    }
+
+    /// What each cell is to water by edges, sea, outlets and missing data alone, and whether all are inside.
+    pub fn ways_out(&self) -> (Field<Part>, bool) {
+        let cols = self.grid.cols();
+        let mut parts = Field::new(self.grid.size, Part::Inside);
+        let rows = parts.par_rows_mut().map_init(Vec::new, |near, (i, row)| self.parts_of_row(i, row, near));
+        let mut all_inside = rows.reduce(|| true, |a, b| a & b);
+        for &[i, j] in self.outlets {
+            if i < parts.rows() && j < cols && parts[(i, j)] != Part::Void {
+                parts[(i, j)] = Part::Sink;
+                all_inside = false;
+            }
+        }
+        (parts, all_inside)
+    }
+
+    /// Whether cell (row, column) has data and stands above the sea.
+    pub fn is_dry(&self, i: usize, j: usize) -> bool {
+        let sunk = self.grid.sea_level.is_some_and(|sea| self.ground[(i, j)] <= sea);
+        !sunk && !self.nodata.is_some_and(|mask| mask[(i, j)])
+    }
+
+    /// Fills in row `i`, which is all inside, without outlets; whether it stays so. `near` is scratch.
+    fn parts_of_row(&self, i: usize, row: &mut [Part], near: &mut Vec<bool>) -> bool {
+        let open = self.grid.edges.map(|edge| edge == Edge::Open);
+        let cols = row.len();
+        if (i == 0 && open[0]) || (i + 1 == self.grid.rows() && open[2]) {
+            row.fill(Part::Rim);
+        }
+        if open[3] {
+            row[0] = Part::Rim;
+        }
+        if open[1] {
+            row[cols - 1] = Part::Rim;
+        }
+        if let Some(mask) = self.nodata {
+            // Missing data in the column, here or beside: with a cell more on each side.
+            near.clear();
+            near.resize(cols + 2, false);
+            let topology = self.grid.topology();
+            for r in [-1, 0, 1].into_iter().filter_map(|by| topology.line(0, i as isize + by)) {
+                for (near, void) in near[1..=cols].iter_mut().zip(mask.row(r)) {
+                    *near |= *void;
+                }
+            }
+            if topology.looped[1] {
+                (near[0], near[cols + 1]) = (near[cols], near[1]);
+            }
+            for (j, part) in row.iter_mut().enumerate() {
+                *part = if near[j] | near[j + 1] | near[j + 2] { Part::Rim } else { *part };
+            }
+        }
+        if let Some(sea) = self.grid.sea_level {
+            for (part, ground) in row.iter_mut().zip(self.ground.row(i)) {
+                *part = if *ground <= sea { Part::Sink } else { *part };
+            }
+        }
+        if let Some(mask) = self.nodata {
+            for (part, void) in row.iter_mut().zip(mask.row(i)) {
+                *part = if *void { Part::Void } else { *part };
+            }
+        }
+        row.iter().all(|part| *part == Part::Inside)
+    }
+
+    /// The neighbours of cell (row, column) inside the grid: their numbers in [`STEPS`](crate::STEPS), and their cells.
+    pub fn around(&self, i: usize, j: usize) -> impl Iterator<Item = (usize, [usize; 2])> + use<> {
+        around(self.grid.topology(), [i, j])
+    }
+
+    /// Which of `count` equals (1 or more) to take at cell (row, column), 0 to count − 1: by a hash of its world cell.
+    #[inline]
+    pub fn pick(&self, i: usize, j: usize, count: u32) -> u32 {
+        let [row, col] = self.grid.world_cell(i, j);
+        let mut h = (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (col as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        h = (h ^ (h >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((h >> 32) as u32) % count
+    }
+
+    /// One of the neighbours of cell (i, j) whose bits are set (one at least), by [`Land::pick`].
+    pub(super) fn one_of(&self, i: usize, j: usize, neighbours: u8) -> u8 {
+        let mut left = neighbours;
+        for _ in 0..self.pick(i, j, neighbours.count_ones()) {
+            left &= left - 1;
+        }
+        left.trailing_zeros() as u8
+    }
+}

@@ -1,0 +1,135 @@
+//! [`LiveD8`]: D8 directions of ground that keeps changing, of which only what changed is worked out again.
+
+use rayon::prelude::*;
+
+use crate::d8::{self, Descent};
+use crate::{Directions, Land, PIT, Part, flats};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+
+/// Rows that one task looks at, at least: each reads those beside it.
+const PIECE: usize = 16;
+
+/// Directions, and what they were made from.
+pub(super) struct LiveD8 {
+    grid: Grid,
+    /// What each cell is to water.
+    pub parts: Field<Part>,
+    /// Those of steepest descent: flats are [`PIT`].
+    steepest: Directions,
+    /// Those of [`d8::directions`].
+    pub directions: Directions,
+}
+
+impl LiveD8 {
+    /// All of a land's.
+    pub fn of(land: &Land<'_>) -> Self {
+        let parts = land.parts();
+        let steepest = d8::descents(land, &parts);
+        let mut directions = steepest.clone();
+        flats::cross(land, &mut directions);
+        Self { grid: land.grid.clone(), parts, steepest, directions }
+    }
+
+    /// The same as made anew, where the ground differs at most at cells that have `changed`.
+    ///
+    /// Rows beside a change are compared again: that is as quick as to pick cells. A flat costs more, and is crossed
+    /// again only where a cell of it lies within two of a change, which may then alter its outline, or a cell at its
+    /// shore.
+    pub fn renew(&mut self, land: &Land<'_>, changed: &Field<bool>) {
+        let [rows, cols] = self.steepest.size();
+        // Rows beside one another are not all that lies beside one another where the grid is looped.
+        let looped = land.grid.topology().is_looped();
+        if looped || *land.grid != self.grid || changed.size() != land.grid.size {
+            *self = Self::of(land);
+            return;
+        }
+        let parts = land.parts();
+        // Where the sea rose or fell, or an outlet came or went, the row has changed too.
+        let has_changed = |i: usize| changed.row(i).contains(&true) || parts.row(i) != self.parts.row(i);
+        let row_changed: Vec<bool> = (0..rows).into_par_iter().with_min_len(PIECE).map(has_changed).collect();
+        let near = |i: usize, by: usize| i.saturating_sub(by)..(i + by + 1).min(rows);
+        let lines = self.steepest.par_rows_mut().zip(self.directions.par_rows_mut()).with_min_len(PIECE);
+        lines.filter(|((i, _), _)| row_changed[near(*i, 1)].contains(&true)).for_each_init(
+            || Descent::new(land.grid.topology()),
+            |descent, ((i, steepest), (_, directions))| {
+                descent.row(land, &parts, i, steepest);
+                for (direction, steepest) in directions.iter_mut().zip(steepest) {
+                    *direction = if *steepest == PIT { *direction } else { *steepest };
+                }
+            },
+        );
+        for i in (0..rows).filter(|i| row_changed[near(*i, 2)].contains(&true)) {
+            for j in 0..cols {
+                // One that is a pit still will be looked at anyway.
+                if self.steepest[(i, j)] != PIT || self.directions[(i, j)] == PIT {
+                    continue;
+                }
+                let beside = j.saturating_sub(2)..(j + 3).min(cols);
+                let mut rows = near(i, 2).filter(|r| row_changed[*r]);
+                if rows.any(|r| {
+                    changed.row(r)[beside.clone()].contains(&true)
+                        || parts.row(r)[beside.clone()] != self.parts.row(r)[beside.clone()]
+                }) {
+                    self.level(land, i * cols + j);
+                }
+            }
+        }
+        self.parts = parts;
+        flats::cross(land, &mut self.directions);
+    }
+
+    /// Takes back the directions of the flat of cell `k`.
+    fn level(&mut self, land: &Land<'_>, k: usize) {
+        let cols = self.steepest.cols();
+        let (steepest, codes) = (self.steepest.as_slice(), self.directions.as_mut_slice());
+        let mut stack = Vec::new();
+        codes[k] = PIT;
+        stack.push(k);
+        while let Some(k) = stack.pop() {
+            for (_, [r, c]) in land.around(k / cols, k % cols) {
+                let n = r * cols + c;
+                if steepest[n] == PIT && codes[n] != PIT {
+                    codes[n] = PIT;
+                    stack.push(n);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::height::Height;
+
+    #[test]
+    fn renewed_directions_equal_those_made_anew() {
+        for case in 0..40 {
+            let key = Key::new(case, "courses");
+            let size = [1 + key.and(1).bits() as usize % 40, 1 + key.and(2).bits() as usize % 60];
+            let mut grid = Grid::new(size, 10.0).unwrap();
+            let levels = [2, 3, 8, 200][case as usize % 4];
+            let draw = |key: Key, i: usize, j: usize| key.cell([i as i64, j as i64]).bits() >> 16;
+            // In squares, so that flats are of all sizes.
+            let mut ground = Field::generate(size, |i, j| Height((draw(key, i / 4, j / 5) % levels) as i32));
+            let mut live = LiveD8::of(&Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] });
+            for round in 0..50 {
+                let key = key.and(round);
+                let changed = Field::generate(size, |i, j| draw(key, i, j) % 60 == 0);
+                for (height, changed) in ground.as_mut_slice().iter_mut().zip(changed.as_slice()) {
+                    height.0 += if *changed { (key.bits() % 3) as i32 - 1 } else { 0 };
+                }
+                let nodata = (round % 8 > 5).then(|| Field::generate(size, |i, j| (i, j) == (size[0] / 2, 0)));
+                let land = Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] };
+                live.renew(&land, &changed);
+                assert_eq!(live.directions, d8::directions(&land), "case {case}, round {round}");
+                assert_eq!(live.parts, land.parts());
+                if round == 30 {
+                    grid.sea_level = Some(Height(0));
+                }
+            }
+        }
+    }
+}

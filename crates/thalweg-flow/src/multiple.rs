@@ -1,0 +1,377 @@
+//! Multiple-flow accumulation: water spreads over all lower neighbours.
+
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use crate::{Directions, Land, NEARNESS, STEPS, VOID};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::power::{exp2, log2};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Topology;
+use thalweg_core::terrain::height::Height;
+
+/// What gathered along all ways down.
+#[derive(Debug, Clone)]
+pub struct Gathered {
+    /// For each cell the sum of what reaches it, its own weight among it, in the weights' unit; 0 where there is no data.
+    pub sums: Field<i64>,
+    /// Row-major indices of the cells with data, each before all that it gives to (its neighbour in the directions among them).
+    pub order: Vec<u32>,
+}
+
+/// Cells that one task looks at.
+const PIECE: usize = 1 << 14;
+
+/// Exponents that [`accumulate`] takes. Beyond the greatest, the shares of all but the steepest neighbour are as nothing.
+pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
+
+/// Lets the weights of all cells run down a surface, at every cell split over the lower neighbours in proportion to
+/// slopeᵖ, p the `exponent` (Freeman 1991, doi:10.1016/0098-3004(91)90048-I, with p = 1.1; Quinn et al. 1991,
+/// doi:10.1002/hyp.3360050106, with 1).
+///
+/// `land` lies over a filled surface, of which `directions` are the D8 directions: where they lead over a flat, all goes
+/// their way; where they end, it stays. The split is exact: what is rounded goes to the steepest neighbour, so the sums
+/// at the ends of the directions add up to the weights.
+///
+/// # Errors
+/// When directions or weights are not of the land's size, a weight is negative, all together are more than an i64 holds, or the
+/// exponent is out of [`EXPONENTS`].
+pub fn accumulate(land: &Land<'_>, directions: &Directions, exponent: f64, weights: Field<i64>) -> Result<Gathered> {
+    let [rows, cols] = land.ground.size();
+    for (name, [r, c]) in [("directions", directions.size()), ("weights", weights.size())] {
+        if [r, c] != [rows, cols] {
+            return Err(Error::value(name, format!("{r} × {c} cells"), format!("{rows} × {cols} (the ground)")));
+        }
+    }
+    let pieces =
+        weights.as_slice().par_chunks(PIECE).zip(directions.as_slice().par_chunks(PIECE)).map(|(weights, codes)| {
+            let there = || weights.iter().zip(codes).filter(|(_, code)| **code != VOID).map(|(weight, _)| *weight);
+            (there().min().unwrap_or(0), there().map(i128::from).sum::<i128>())
+        });
+    let (least, sum) = pieces.reduce(|| (0, 0), |a, b| (a.0.min(b.0), a.1 + b.1));
+    if least < 0 {
+        return Err(Error::value("weight", least, "0 and more"));
+    }
+    // So no partial sum overflows.
+    if sum > i128::from(i64::MAX) {
+        return Err(Error::value("sum of the weights", sum, format!("at most {}", i64::MAX)));
+    }
+    if !EXPONENTS.contains(&exponent) {
+        let allowed = format!("{} to {}", EXPONENTS.start(), EXPONENTS.end());
+        return Err(Error::value("multiple-flow exponent", exponent, allowed));
+    }
+    let surface = Surface {
+        heights: land.ground.as_slice(),
+        codes: directions.as_slice(),
+        topology: land.grid.topology(),
+        rows,
+        cols,
+        voids: directions.as_slice().contains(&VOID),
+        exponent: exponent as f32,
+    };
+    let mut sums = weights;
+    let mut givers = surface.givers();
+    let mut order = Vec::with_capacity(surface.heights.len());
+    run_down(&surface, &mut givers, sums.as_mut_slice(), &mut order);
+    Ok(Gathered { sums, order })
+}
+
+/// A surface with its D8 directions.
+struct Surface<'a> {
+    heights: &'a [Height],
+    codes: &'a [u8],
+    topology: Topology,
+    rows: usize,
+    cols: usize,
+    /// Whether there are cells without data.
+    voids: bool,
+    exponent: f32,
+}
+
+/// Rows that one task works through.
+const BAND: usize = 32;
+
+/// Stands beyond edges and where there is no data: higher than anything, by no more than a difference can say.
+const WALL: i32 = 1 << 30;
+
+impl Surface<'_> {
+    /// For each cell the number of neighbours that give to it.
+    fn givers(&self) -> Vec<u8> {
+        let mut givers = vec![0; self.heights.len()];
+        givers.par_chunks_mut(BAND * self.cols).enumerate().for_each(|(band, givers)| {
+            let mut rows = [0; 3].map(|_| Row::new(self.cols));
+            for (r, givers) in givers.chunks_mut(self.cols).enumerate() {
+                let i = band * BAND + r;
+                rows.rotate_left(1);
+                let at = i as isize;
+                if r == 0 {
+                    rows[0].read(self, at - 1);
+                    rows[1].read(self, at);
+                }
+                rows[2].read(self, at + 1);
+                count(&rows, givers);
+            }
+        });
+        givers
+    }
+}
+
+/// A row with one cell beyond either end, as its neighbours see it.
+struct Row {
+    /// Height of cells that give; of others, lower than any.
+    giving: Vec<i32>,
+    /// Height of cells that can be given to; of others, higher than any.
+    taking: Vec<i32>,
+    code: Vec<i32>,
+}
+
+impl Row {
+    fn new(cols: usize) -> Self {
+        Self { giving: vec![i32::MIN; cols + 2], taking: vec![i32::MAX; cols + 2], code: vec![VOID.into(); cols + 2] }
+    }
+
+    fn read(&mut self, surface: &Surface<'_>, at: isize) {
+        let cols = surface.cols;
+        let Some(i) = surface.topology.line(0, at) else {
+            *self = Self::new(cols);
+            return;
+        };
+        let heights = &surface.heights[i * cols..(i + 1) * cols];
+        let codes = &surface.codes[i * cols..(i + 1) * cols];
+        for j in 0..cols {
+            self.code[j + 1] = codes[j].into();
+            self.giving[j + 1] = if codes[j] < 8 { heights[j].0 } else { i32::MIN };
+            self.taking[j + 1] = if codes[j] == VOID { i32::MAX } else { heights[j].0 };
+        }
+        if surface.topology.looped[1] {
+            for row in [&mut self.code, &mut self.giving, &mut self.taking] {
+                (row[0], row[cols + 1]) = (row[cols], row[1]);
+            }
+        }
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
+fn count(rows: &[Row; 3], givers: &mut [u8]) {
+    let cols = givers.len();
+    let here = &rows[1].taking[1..=cols];
+    givers.fill(0);
+    for (k, [di, dj]) in STEPS.iter().enumerate() {
+        let row = &rows[(1 + di) as usize];
+        let from = (1 + dj) as usize;
+        let (giving, code) = (&row.giving[from..from + cols], &row.code[from..from + cols]);
+        let back = (k ^ 4) as i32;
+        for j in 0..cols {
+            let gives = (giving[j] > here[j]) | ((giving[j] == here[j]) & (code[j] == back));
+            givers[j] += u8::from(gives);
+        }
+    }
+}
+
+/// Takes cells as soon as all their givers are done, one of the cells just set free next (so that what is near in the
+/// order is near on the ground), and hands on what they have.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
+fn run_down(surface: &Surface<'_>, givers: &mut [u8], sums: &mut [i64], order: &mut Vec<u32>) {
+    /// In place of the number of givers: taken.
+    const TAKEN: u8 = u8::MAX;
+    let cols = surface.cols;
+    let steps = STEPS.map(|[di, dj]| di * cols as isize + dj);
+    let mut free: Vec<u32> = Vec::new();
+    for head in 0..givers.len() {
+        if surface.codes[head] == VOID {
+            sums[head] = 0;
+            continue;
+        }
+        if givers[head] == 0 {
+            givers[head] = TAKEN;
+            free.push(head as u32);
+        }
+        while let Some(k) = free.pop() {
+            order.push(k);
+            let k = k as usize;
+            let code = usize::from(surface.codes[k]);
+            if code > 7 {
+                continue;
+            }
+            let here = surface.heights[k].0;
+            let (near, at) = around(surface, k, &steps);
+            let amount = sums[k];
+            // Directions never lead beyond the land.
+            let first = at[code];
+            let mut rest = amount;
+            if near[code] < here {
+                let parts = split(here, &near, code, surface.exponent);
+                let scale = amount as f64;
+                for d in 0..8 {
+                    if near[d] < here && d != code {
+                        let n = at[d];
+                        let part = (parts[d] * scale) as i64;
+                        rest -= part;
+                        sums[n] += part;
+                        givers[n] = givers[n].wrapping_sub(1);
+                        if givers[n] == 0 {
+                            givers[n] = TAKEN;
+                            free.push(n as u32);
+                        }
+                    }
+                }
+            }
+            sums[first] += rest;
+            givers[first] = givers[first].wrapping_sub(1);
+            if givers[first] == 0 {
+                givers[first] = TAKEN;
+                free.push(first as u32);
+            }
+        }
+    }
+}
+
+/// Heights and indices of the neighbours of cell `k`; of no meaning is the index of one that stands as high as the wall.
+#[inline(always)]
+fn around(surface: &Surface<'_>, k: usize, steps: &[isize; 8]) -> ([i32; 8], [usize; 8]) {
+    let cols = surface.cols as u32;
+    let (i, j) = (k as u32 / cols, k as u32 % cols);
+    let inside = i > 0 && j > 0 && i + 1 < surface.rows as u32 && j + 1 < cols;
+    let mut near = [WALL; 8];
+    let mut at = [0; 8];
+    for d in 0..8 {
+        at[d] = k.wrapping_add_signed(steps[d]);
+    }
+    if inside && !surface.voids {
+        for d in 0..8 {
+            near[d] = surface.heights[at[d]].0;
+        }
+        return (near, at);
+    }
+    for (d, step) in STEPS.iter().enumerate() {
+        let Some([r, c]) = surface.topology.cell([i as usize, j as usize], *step) else { continue };
+        at[d] = r * surface.cols + c;
+        if surface.codes[at[d]] != VOID {
+            near[d] = surface.heights[at[d]].0;
+        }
+    }
+    (near, at)
+}
+
+/// Shares of the lower neighbours, of which neighbour `steepest` is one.
+#[inline(always)]
+fn split(here: i32, near: &[i32; 8], steepest: usize, exponent: f32) -> [f64; 8] {
+    let mut fall = [0.0f32; 8];
+    for d in 0..8 {
+        // A fall of 1 in place of none keeps logarithms finite; its weight is then not used.
+        fall[d] = (here - near[d]).max(1) as f32 * NEARNESS[d % 2];
+    }
+    let top = log2(fall[steepest]);
+    let mut weight = [0.0f32; 8];
+    for d in 0..8 {
+        let power = exp2(exponent * (log2(fall[d]) - top));
+        weight[d] = if near[d] < here { power } else { 0.0 };
+    }
+    let total =
+        ((weight[0] + weight[4]) + (weight[1] + weight[5])) + ((weight[2] + weight[6]) + (weight[3] + weight[7]));
+    let scale = 1.0 / f64::from(total);
+    weight.map(|w| f64::from(w) * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{OUT, d8, downstream, fill};
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::grid::{Edge, Grid};
+
+    /// A small land with ties and flats, missing data and closed edges.
+    fn random(n: u64) -> (Grid, Field<Height>, Option<Field<bool>>) {
+        let key = Key::new(n, "multiple");
+        let size = [1 + (key.and(1).bits() % 12) as usize, 1 + (key.and(2).bits() % 17) as usize];
+        let mut grid = Grid::new(size, 10.0).unwrap();
+        for (side, edge) in grid.edges.iter_mut().enumerate() {
+            *edge = if key.and(3).and(side as u64).unit() < 0.5 { Edge::Open } else { Edge::Closed };
+        }
+        grid.sea_level = (key.and(4).unit() < 0.3).then_some(Height(2 * 65_536));
+        let levels = 2 + key.and(5).bits() % 40;
+        let at = |i: usize, j: usize, part: u64| key.and(part).cell([i as i64, j as i64]).bits();
+        let ground = Field::generate(size, |i, j| Height((at(i, j, 6) % levels) as i32 * 65_536));
+        let nodata = (key.and(7).unit() < 0.5).then(|| Field::generate(size, |i, j| at(i, j, 8).is_multiple_of(7)));
+        (grid, ground, nodata)
+    }
+
+    /// Receivers and their shares, written out plainly.
+    fn shares(land: &Land<'_>, directions: &Directions, k: usize, p: f64) -> Vec<(usize, f64)> {
+        let cols = land.grid.cols();
+        let Some(first) = downstream(k, directions[k], cols) else { return Vec::new() };
+        let heights = land.ground.as_slice();
+        if heights[first] == heights[k] {
+            return vec![(first, 1.0)];
+        }
+        let lower: Vec<(usize, f64)> = land
+            .around(k / cols, k % cols)
+            .map(|(d, [r, c])| (d, r * cols + c))
+            .filter(|(_, n)| heights[*n] < heights[k] && directions[*n] != VOID)
+            .map(|(d, n)| {
+                let fall = heights[k].metres() - heights[n].metres();
+                (n, (fall / if d % 2 == 0 { 1.0 } else { std::f64::consts::SQRT_2 }).powf(p))
+            })
+            .collect();
+        let total: f64 = lower.iter().map(|(_, w)| w).sum();
+        lower.into_iter().map(|(n, w)| (n, w / total)).collect()
+    }
+
+    #[test]
+    fn it_is_the_plain_definition_and_loses_nothing() {
+        for n in 0..2000 {
+            let (grid, ground, nodata) = random(n);
+            let land = Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] };
+            let filled = fill::fill(&land);
+            let land = land.under(&filled);
+            let directions = d8::directions(&land);
+            let exponent = [0.5, 1.0, 1.1, 4.0, 10.0][n as usize % 5];
+            let one = 1i64 << 30;
+            let Gathered { sums, order } =
+                accumulate(&land, &directions, exponent, Field::new(grid.size, one)).unwrap();
+            // Relaxed until nothing changes: independent of any order.
+            let count = grid.len();
+            let valid: Vec<bool> = directions.as_slice().iter().map(|d| *d != VOID).collect();
+            let all: Vec<_> = (0..count).map(|k| shares(&land, &directions, k, exponent)).collect();
+            let mut expected: Vec<f64> = valid.iter().map(|v| f64::from(u8::from(*v))).collect();
+            for _ in 0..count {
+                let mut next: Vec<f64> = valid.iter().map(|v| f64::from(u8::from(*v))).collect();
+                for k in 0..count {
+                    all[k].iter().for_each(|(n, share)| next[*n] += share * expected[k]);
+                }
+                expected = next;
+            }
+            for (sum, expected) in sums.as_slice().iter().zip(&expected) {
+                // Every split is good to some 10⁻⁶ of what is split, and a path has at most 204 of them.
+                assert!((*sum as f64 / one as f64 - expected).abs() <= 2e-4 * expected, "land {n}");
+            }
+            let ends: i64 = (0..count).filter(|k| valid[*k] && directions[*k] >= OUT).map(|k| sums[k]).sum();
+            let cells = valid.iter().filter(|v| **v).count();
+            assert_eq!(ends, cells as i64 * one, "land {n}: nothing is lost");
+            let mut place = vec![usize::MAX; count];
+            order.iter().enumerate().for_each(|(at, k)| place[*k as usize] = at);
+            assert_eq!(order.len(), cells);
+            for k in 0..count {
+                assert_eq!(place[k] == usize::MAX, !valid[k]);
+                assert!(all[k].iter().all(|(n, _)| place[k] < place[*n]), "land {n}: givers come first");
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let grid = Grid::new([3, 4], 1.0).unwrap();
+        let ground = Field::new([3, 4], Height::ZERO);
+        let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
+        let directions = d8::directions(&land);
+        assert!(accumulate(&land, &directions, 1.1, Field::new([4, 3], 1)).is_err());
+        for exponent in [0.4, 10.1, f64::NAN] {
+            assert!(accumulate(&land, &directions, exponent, Field::new([3, 4], 1)).is_err());
+        }
+        for (weight, named) in [(-1, "-1"), (i64::MAX / 12 + 1, "sum"), (i64::MAX, "sum")] {
+            let refused = accumulate(&land, &directions, 1.1, Field::new([3, 4], weight)).unwrap_err();
+            assert!(refused.to_string().contains(named), "{refused}");
+        }
+        assert!(accumulate(&land, &directions, 1.1, Field::new([3, 4], i64::MAX / 12)).is_ok());
+    }
+}

@@ -1,0 +1,98 @@
+//! [`Near`]: a row with its northern and southern neighbours, padded, for kernels that are vectors.
+
+use multiversion::multiversion;
+
+use crate::{Part, STEPS};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Topology;
+use thalweg_core::terrain::height::Height;
+
+/// Columns worked on together: whole vectors on every machine.
+pub const BLOCK: usize = 16;
+
+/// A value for each column of a block.
+pub type Block<T> = [T; BLOCK];
+
+/// Stands beyond the edges and where there is no data: higher than all ground.
+pub const WALL: i32 = i32::MAX;
+
+/// Where the cell itself stands in [`Near`]'s rows: row, and columns to skip.
+pub const HERE: [usize; 2] = [1, 1];
+
+/// Where neighbours 0 to 7 stand in [`Near`]'s rows.
+pub const AROUND: [[usize; 2]; 8] = {
+    let mut around = [HERE; 8];
+    let mut k = 0;
+    while k < 8 {
+        around[k] = [HERE[0].wrapping_add_signed(STEPS[k][0]), HERE[1].wrapping_add_signed(STEPS[k][1])];
+        k += 1;
+    }
+    around
+};
+
+/// A row and its northern and southern neighbours, each with one cell before it and at least one after it: wall, or where columns are
+/// looped the cell that lies there.
+pub struct Near<T> {
+    /// The northern row, the row itself, the southern row; column `j` of the grid is at index `j + 1`.
+    pub rows: [Vec<T>; 3],
+    topology: Topology,
+    wall: T,
+}
+
+impl<T: Copy> Near<T> {
+    /// Rows that are filled with `wall`.
+    pub fn new(topology: Topology, wall: T) -> Self {
+        Self { rows: [0; 3].map(|_| vec![wall; whole(topology.size[1]) + 2]), topology, wall }
+    }
+
+    /// Moves on to row `i` (from row i − 1, unless `fresh`); `read` fills a row.
+    pub fn advance(&mut self, i: usize, fresh: bool, read: impl Fn(usize, &mut [T])) {
+        let Topology { size: [_, cols], looped } = self.topology;
+        let fill = |row: &mut Vec<T>, at: isize| match self.topology.line(0, at) {
+            Some(i) => {
+                read(i, &mut row[1..=cols]);
+                if looped[1] {
+                    (row[0], row[cols + 1]) = (row[cols], row[1]);
+                }
+            }
+            None => row.fill(self.wall),
+        };
+        let at = i as isize;
+        let [north, here, south] = &mut self.rows;
+        if fresh {
+            fill(north, at - 1);
+            fill(here, at);
+        } else {
+            std::mem::swap(north, here);
+            std::mem::swap(here, south);
+        }
+        fill(south, at + 1);
+    }
+}
+
+/// `cols` rounded up to whole blocks.
+pub fn whole(cols: usize) -> usize {
+    cols.next_multiple_of(BLOCK)
+}
+
+/// The columns from `j` on of the neighbour that stands at `[row, shift]`.
+#[inline(always)]
+pub fn block<T: Copy + Default>(rows: &[Vec<T>; 3], [row, shift]: [usize; 2], j: usize) -> Block<T> {
+    let mut values = [T::default(); BLOCK];
+    values.copy_from_slice(&rows[row][j + shift..j + shift + BLOCK]);
+    values
+}
+
+/// A row's heights, walls where there is no data. Ground is held under the wall, which it never reaches anyway.
+pub fn heights(ground: &Field<Height>, parts: &Field<Part>, i: usize, row: &mut [i32]) {
+    walled(ground.row(i), parts.row(i), row);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn walled(ground: &[Height], parts: &[Part], row: &mut [i32]) {
+    for ((to, from), part) in row.iter_mut().zip(ground).zip(parts) {
+        // All bits, or none: a choice would be a jump.
+        let void = -i32::from(*part == Part::Void);
+        *to = (from.0.min(WALL - 1) & !void) | (WALL & void);
+    }
+}

@@ -1,0 +1,248 @@
+//! Outlets for all land: hollows that are deep and wide stand full as lakes, others are cut through or filled.
+
+use crate::breach::{Allowance, breach_hollows};
+use crate::depressions::stand_in;
+use crate::{Directions, Drainage, Land, OUT, Part, accumulate, around, d8, fill};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Topology;
+use thalweg_core::terrain::height::{Height, UNITS};
+
+/// The least fall from a cell to the next where the ground was level or rose, in units: 0.5 mm. That is a step of `f32` between
+/// 4096 and 8192 m, so that a fall is still one when heights have been rounded to that.
+pub const FALL: i32 = 32;
+
+/// Surfaces that differ by no more units (4 mm) are one level: depths may have been through a file of 32-bit floats.
+const LEVEL: i64 = 256;
+
+/// From what size on a hollow is a lake. Water that stands is one too if it is as wide and has the volume of a cone of this
+/// depth and surface.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lakes {
+    /// The least depth at its deepest place, in metres, 0 or more.
+    pub depth: f64,
+    /// The least surface in m², 0 or more.
+    pub area: f64,
+}
+
+/// Ground all of which drains, and the lakes on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outlets {
+    /// The ground, of the land's size.
+    pub ground: Field<Height>,
+    /// Depth of the lakes, of the land's size; 0 where there is none.
+    pub pools: Field<Height>,
+}
+
+/// Gives every cell of the land a way down to the sea, to an open edge or to a lake. `pools` are the waters that stand already.
+///
+/// Waters of the size of a lake stay as they are; smaller ones do not count. A hollow of the ground of a lake's size stands full.
+/// Any other is cut through, along the way for which the least ground is removed ([`breach`](crate::breach::breach)), where that
+/// removes no more than would fill it and is nowhere deeper than the hollow is; else it is filled. (That the lesser change
+/// is the likelier: Lindsay & Creed 2005, doi:10.1002/hyp.5835.) No lake is tapped. Where the ground is level or rises on
+/// its way out it is then raised to fall by [`FALL`] from cell to cell.
+///
+/// After that every dry cell that is neither at an edge nor beside missing data has a neighbour that is lower, and to round all
+/// heights the same way, as a file of `f32` or of whole numbers does, makes no pit: what fell falls still or is level.
+/// The land is one that [`Land::check`] accepts; where water can leave it nowhere, its lowest cell takes it.
+///
+/// # Errors
+/// When a least size is negative or not a number; pools of another size than the ground.
+pub fn outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &Lakes) -> Result<Outlets> {
+    for (name, value, unit) in [("depth", least.depth, "m"), ("area", least.area, "m²")] {
+        if value.is_nan() || value < 0.0 {
+            return Err(Error::value(format!("least {name} of a lake"), format!("{value} {unit}"), "0 or more"));
+        }
+    }
+    let size = land.grid.size;
+    if let Some([r, c]) = pools.map(Field::size).filter(|is| *is != size) {
+        return Err(Error::value(
+            "pools",
+            format!("{r} × {c} cells"),
+            format!("{} × {} (the ground)", size[0], size[1]),
+        ));
+    }
+    let (surface, is_lake) = (land.ground.clone(), Field::new(size, false));
+    let mut waters = Waters { land, least: *least, stand_in: stand_in(land, &land.parts()), surface, is_lake };
+    if let Some(pools) = pools {
+        waters.keep(pools);
+    }
+    let (hollows, mut allowances) = waters.fill_lakes();
+    let sinks = waters.sinks();
+    let wet = Land { outlets: &sinks, ..land.under(&waters.surface) };
+    let cut = breach_hollows(&wet, &d8::directions(&wet), &hollows, &mut allowances, &waters.floors());
+    drop((hollows, allowances));
+    let (mut surface, directions) = Drainage::of(&wet.under(&cut)).into_parts();
+    make_fall(&mut surface, &directions, waters.is_lake.as_slice());
+    // Under a lake the ground is as it was.
+    let ground =
+        Field::generate(size, |i, j| if waters.is_lake[(i, j)] { land.ground[(i, j)] } else { surface[(i, j)] });
+    let pools = Field::generate(size, |i, j| {
+        Height(if waters.is_lake[(i, j)] { surface[(i, j)].0 - land.ground[(i, j)].0 } else { 0 })
+    });
+    Ok(Outlets { ground, pools })
+}
+
+/// Which cells drain to an open edge, the sea, a cell without data, or to one of `lakes`, by steps to the steepest lower neighbour
+/// and over level ground, with nothing filled. Cells without data do not. `lakes` is of the land's size, which [`Land::check`] accepts.
+pub fn drains(land: &Land<'_>, lakes: &Field<bool>) -> Field<bool> {
+    let sinks = sinks(land, lakes, stand_in(land, &land.parts()));
+    let directions = d8::directions(&Land { outlets: &sinks, ..*land });
+    let mut drains = directions.map(|direction| *direction == OUT);
+    for &k in accumulate::order(&directions).iter().rev() {
+        let k = k as usize;
+        if let Some(n) = directions.next(k) {
+            drains[k] = drains[n];
+        }
+    }
+    drains
+}
+
+/// Cells where water leaves the land beside its edges, or comes to a lake.
+fn sinks(land: &Land<'_>, lakes: &Field<bool>, stand_in: Option<usize>) -> Vec<[usize; 2]> {
+    let cols = land.grid.cols();
+    let is_void = |k: usize| land.nodata.is_some_and(|mask| mask[k]);
+    let ends = (0..lakes.len()).filter(|k| (lakes[*k] || stand_in == Some(*k)) && !is_void(*k));
+    land.outlets.iter().copied().chain(ends.map(|k| [k / cols, k % cols])).collect()
+}
+
+/// Raises what does not fall towards the cell that it drains to. Lakes keep their level.
+fn make_fall(surface: &mut Field<Height>, directions: &Directions, is_lake: &[bool]) {
+    let heights = surface.as_mut_slice();
+    for &k in accumulate::order(directions).iter().rev() {
+        let k = k as usize;
+        if let Some(n) = directions.next(k)
+            && !is_lake[k]
+            && heights[k] <= heights[n]
+        {
+            heights[k] = Height(heights[n].0.saturating_add(FALL)).clamped();
+        }
+    }
+}
+
+/// Lakes, as they are found.
+struct Waters<'a> {
+    land: &'a Land<'a>,
+    least: Lakes,
+    /// Where water leaves a land that it can leave nowhere.
+    stand_in: Option<usize>,
+    /// The ground, and the water where there is a lake.
+    surface: Field<Height>,
+    is_lake: Field<bool>,
+}
+
+impl Waters<'_> {
+    /// Takes standing waters of a lake's size for lakes.
+    fn keep(&mut self, pools: &Field<Height>) {
+        let (land, parts) = (self.land, self.land.parts());
+        let ground = land.ground.as_slice();
+        let stand_in = self.stand_in;
+        let is_land = |k: usize| matches!(parts[k], Part::Inside | Part::Rim) || stand_in == Some(k);
+        let is_wet = |k: usize| pools[k].0 > 0 && is_land(k);
+        let level = |k: usize| i64::from(ground[k].0) + i64::from(pools[k].0);
+        let alike = |a: usize, b: usize| is_wet(b) && (level(a) - level(b)).abs() <= LEVEL;
+        each_piece(land.grid.topology(), is_wet, alike, |cells| {
+            let depths = || cells.iter().map(|k| pools[*k as usize].0);
+            let area = cells.len() as f64 * land.grid.cell_area();
+            let metres = depths().map(i64::from).sum::<i64>() as f64 / UNITS;
+            let cone = self.least.depth * self.least.area / 3.0;
+            let is_full = area >= self.least.area && metres * land.grid.cell_area() >= cone;
+            if is_full || self.is_lake(cells.len(), depths().max().unwrap_or(0)) {
+                for k in cells {
+                    let k = *k as usize;
+                    self.is_lake[k] = true;
+                    self.surface[k] = Height(level(k) as i32).clamped();
+                }
+            }
+        });
+    }
+
+    /// Whether so many cells of water that is so deep at its deepest are a lake.
+    fn is_lake(&self, cells: usize, deepest: i32) -> bool {
+        let area = cells as f64 * self.land.grid.cell_area();
+        f64::from(deepest) >= self.least.depth * UNITS && area >= self.least.area && deepest > 0
+    }
+
+    /// Lets hollows of a lake's size stand full; numbers the others from 1 on and says what may be cut to drain each.
+    fn fill_lakes(&mut self) -> (Field<u32>, Vec<Allowance>) {
+        let sinks = self.sinks();
+        let filled = fill::fill(&Land { outlets: &sinks, ..self.land.under(&self.surface) });
+        let mut hollows = Field::new(filled.size(), 0u32);
+        let mut allowances = Vec::new();
+        let depths: Vec<i32> = filled
+            .as_slice()
+            .iter()
+            .zip(self.surface.as_slice())
+            .map(|(filled, surface)| filled.0 - surface.0)
+            .collect();
+        let alike = |a: usize, b: usize| depths[b] > 0 && filled[a] == filled[b];
+        each_piece(
+            self.land.grid.topology(),
+            |k| depths[k] > 0,
+            alike,
+            |cells| {
+                let deepest = cells.iter().map(|k| depths[*k as usize]).max().unwrap_or(0);
+                if self.is_lake(cells.len(), deepest) {
+                    for k in cells {
+                        self.is_lake[*k as usize] = true;
+                        self.surface[*k as usize] = filled[*k as usize];
+                    }
+                } else {
+                    let volume = cells.iter().map(|k| i64::from(depths[*k as usize])).sum();
+                    allowances.push(Allowance { depth: deepest, volume });
+                    for k in cells {
+                        hollows[*k as usize] = allowances.len() as u32;
+                    }
+                }
+            },
+        );
+        (hollows, allowances)
+    }
+
+    /// Where water leaves the land or comes to a lake.
+    fn sinks(&self) -> Vec<[usize; 2]> {
+        sinks(self.land, &self.is_lake, self.stand_in)
+    }
+
+    /// How deep a cell may be cut: no lake beside it may run out.
+    fn floors(&self) -> Field<Height> {
+        let [rows, cols] = self.land.grid.size;
+        let level = |i: usize, j: usize| if self.is_lake[(i, j)] { self.surface[(i, j)].0 } else { i32::MIN };
+        Field::generate([rows, cols], |i, j| {
+            let around = self.land.around(i, j).map(|(_, [r, c])| level(r, c));
+            Height(around.fold(level(i, j), i32::max))
+        })
+    }
+}
+
+/// Calls `each` with the cells of every connected piece of those that are `within`, corners included, by their first cells.
+/// `alike` says of a piece's first cell whether another belongs to it.
+fn each_piece(
+    topology: Topology,
+    within: impl Fn(usize) -> bool,
+    alike: impl Fn(usize, usize) -> bool,
+    mut each: impl FnMut(&[u32]),
+) {
+    let [rows, cols] = topology.size;
+    let mut seen = vec![false; rows * cols];
+    let mut cells: Vec<u32> = Vec::new();
+    for first in 0..seen.len() {
+        if seen[first] || !within(first) {
+            continue;
+        }
+        seen[first] = true;
+        cells.clear();
+        cells.push(first as u32);
+        let mut next = 0;
+        while let Some(k) = cells.get(next).map(|k| *k as usize) {
+            next += 1;
+            for (_, [r, c]) in around(topology, [k / cols, k % cols]) {
+                if !seen[r * cols + c] && alike(first, r * cols + c) {
+                    seen[r * cols + c] = true;
+                    cells.push((r * cols + c) as u32);
+                }
+            }
+        }
+        each(&cells);
+    }
+}

@@ -1,0 +1,284 @@
+//! [`PitBasins`]: which pit each cell lies above, and where one pit spills into another.
+//!
+//! Equal heights are told apart by the cell's index: "lower" is lower, or as high and earlier. So flats need no care:
+//! a plain has one pit, and cells of a flat never point in a circle.
+
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use crate::near::{AROUND, BLOCK, HERE, Near, WALL, block, heights, whole};
+use crate::passes::{self, OUTSIDE_BASIN, Pass};
+use crate::{Land, Part, STEPS};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Topology;
+use thalweg_core::terrain::height::Height;
+
+/// Cells of a band: what one task labels, small enough for a core's own cache.
+const BAND: usize = 1 << 17;
+
+/// Not labelled yet.
+const UNSET: u32 = u32::MAX;
+
+/// Basins of the pits of a land, and how the labels of its cells lead to them.
+///
+/// Bands of rows are labelled side by side. A band numbers its own roots: 0 is the outside, then come its pits and the
+/// cells from which water goes on into another band.
+pub(super) struct PitBasins {
+    /// Number of basins, with the outside, which is basin 0.
+    pub count: usize,
+    /// Cells of a band (the last one may have fewer).
+    pub band_len: usize,
+    /// For each band the place of its first root in `ids`.
+    pub starts: Vec<usize>,
+    /// For each root of each band its basin.
+    ids: Vec<u32>,
+}
+
+/// The label that is kept in a cell.
+#[inline(always)]
+pub(super) fn label(cell: Height) -> u32 {
+    cell.0 as u32
+}
+
+/// A cell that keeps a label.
+#[inline(always)]
+fn labelled(label: u32) -> Height {
+    Height(label as i32)
+}
+
+impl PitBasins {
+    /// Labels all cells, in `labels`, and finds the passes between basins.
+    pub(super) fn find(land: &Land<'_>, parts: &Field<Part>, labels: &mut [Height]) -> (Self, Vec<Vec<Pass>>) {
+        let (cols, topology) = (land.grid.cols(), land.grid.topology());
+        let band_len = (BAND / cols.max(1)).max(8) * cols.max(1);
+        let mut masks = vec![0u8; labels.len()];
+        let bands = labels.par_chunks_mut(band_len).zip(masks.par_chunks_mut(band_len)).enumerate();
+        let roots: Vec<Vec<u32>> = bands
+            .map(|(band, (labels, masks))| {
+                let start = band * band_len;
+                lower_neighbours(land, parts, start / cols, masks);
+                descend(topology, start, &parts.as_slice()[start..start + labels.len()], masks, labels)
+            })
+            .collect();
+        let starts: Vec<usize> = roots
+            .iter()
+            .scan(0, |sum, roots| {
+                let start = *sum;
+                *sum += roots.len();
+                Some(start)
+            })
+            .collect();
+        // A pit leads to itself, a cell on a band's border to the root of the cell that it drains to.
+        let mut ids = Vec::with_capacity(roots.iter().map(Vec::len).sum());
+        for roots in &roots {
+            ids.push(OUTSIDE_BASIN);
+            ids.extend(roots[1..].iter().map(|target| {
+                let target = *target as usize;
+                match label(labels[target]) {
+                    0 => OUTSIDE_BASIN,
+                    root => (starts[target / band_len] as u32) + root,
+                }
+            }));
+        }
+        drop(roots);
+        let count = passes::contract(&mut ids);
+        let basins = Self { count, band_len, starts, ids };
+        let passes = masks.par_chunks(band_len).enumerate();
+        let passes = passes.map(|(band, masks)| basins.passes(land, labels, band, masks)).collect();
+        (basins, passes)
+    }
+
+    /// The basin of cell `k`.
+    pub(super) fn basin(&self, labels: &[Height], k: usize) -> u32 {
+        self.ids[self.starts[k / self.band_len] + label(labels[k]) as usize]
+    }
+
+    /// Values of basins, for each root of each band.
+    pub(super) fn by_root(&self, values: &[i32]) -> Vec<i32> {
+        self.ids.iter().map(|id| values[*id as usize]).collect()
+    }
+
+    /// The passes among the cells of a band.
+    ///
+    /// When the water that rises everywhere reaches a cell, it joins the cell's lower neighbours. Those that touch one
+    /// another have been joined before; so a pass is a cell with lower neighbours apart, or one where water leaves.
+    fn passes(&self, land: &Land<'_>, labels: &[Height], band: usize, masks: &[u8]) -> Vec<Pass> {
+        let topology = land.grid.topology();
+        let start = band * self.band_len;
+        let ground = &land.ground.as_slice()[start..];
+        let ids = &self.ids[self.starts[band]..];
+        let inside = start..start + masks.len();
+        let basin = |k: usize| {
+            let ids = if inside.contains(&k) { ids } else { &self.ids[self.starts[k / self.band_len]..] };
+            ids[label(labels[k]) as usize]
+        };
+        let mut passes = Vec::new();
+        for (x, (mask, cell)) in masks.iter().zip(&labels[start..]).enumerate() {
+            let apart = APART[usize::from(*mask)];
+            if apart & apart.wrapping_sub(1) == 0 && (label(*cell) != 0 || apart == 0) {
+                continue;
+            }
+            let here = basin(start + x);
+            let mut rest = apart;
+            while rest != 0 {
+                let there = basin(topology.beside(start + x, STEPS[rest.trailing_zeros() as usize]));
+                if there != here {
+                    passes.push(Pass { ends: [here, there], level: ground[x].0 });
+                }
+                rest &= rest - 1;
+            }
+        }
+        passes
+    }
+}
+
+/// Which neighbours of each cell are lower: bit k for neighbour k. Rows from `row` on; none where there is no data.
+fn lower_neighbours(land: &Land<'_>, parts: &Field<Part>, row: usize, masks: &mut [u8]) {
+    let (cols, topology) = (land.grid.cols(), land.grid.topology());
+    let mut near = Near::new(topology, WALL);
+    let mut lower = vec![0; whole(cols)];
+    for (r, masks) in masks.chunks_mut(cols).enumerate() {
+        let i = row + r;
+        near.advance(i, r == 0, |i, row| heights(land.ground, parts, i, row));
+        compare(&near.rows, &mut lower);
+        if topology.is_looped() {
+            compare_across(topology, &near, i, &mut lower);
+        }
+        for ((mask, lower), part) in masks.iter_mut().zip(&lower).zip(parts.row(i)) {
+            *mask = if *part == Part::Void { 0 } else { *lower };
+        }
+    }
+}
+
+/// Bit k where neighbour k is lower, or as high and earlier: those from the west to the north-east are.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn compare(near: &[Vec<i32>; 3], lower: &mut [u8]) {
+    for j in (0..lower.len()).step_by(BLOCK) {
+        let here = block(near, HERE, j);
+        let mut mask = [0; BLOCK];
+        for k in 0..4 {
+            let (later, earlier) = (block(near, AROUND[k], j), block(near, AROUND[k + 4], j));
+            for x in 0..BLOCK {
+                mask[x] |= i32::from(later[x] < here[x]) << k;
+                mask[x] |= i32::from(earlier[x] <= here[x]) << (k + 4);
+            }
+        }
+        for x in 0..BLOCK {
+            lower[j + x] = mask[x] as u8;
+        }
+    }
+}
+
+/// Compares the cells of row `i` with those that lie across the seam: there the neighbours to the north and west are later, those to the
+/// south and east earlier.
+fn compare_across(topology: Topology, near: &Near<i32>, i: usize, lower: &mut [u8]) {
+    let [rows, cols] = topology.size;
+    let mut compare = |j: usize, k: usize| {
+        let [row, shift] = AROUND[k];
+        let (here, there) = (near.rows[1][j + 1], near.rows[row][j + shift]);
+        // Those that come earlier without a seam, 4 to 7, come later, and the other way round.
+        let is_lower = there < here || (there == here && k < 4);
+        lower[j] = lower[j] & !(1 << k) | u8::from(is_lower) << k;
+    };
+    if topology.looped[1] {
+        compare(0, 4);
+        compare(cols - 1, 0);
+    }
+    if topology.looped[0] && (i == 0 || i + 1 == rows) {
+        let across = if i == 0 { [5, 6, 7] } else { [1, 2, 3] };
+        (0..cols).for_each(|j| across.into_iter().for_each(|k| compare(j, k)));
+    }
+}
+
+/// Labels the cells of a band with its roots; the roots' targets: a pit's own index, or that of a cell of another band.
+fn descend(topology: Topology, start: usize, parts: &[Part], masks: &[u8], labels: &mut [Height]) -> Vec<u32> {
+    let mut roots = vec![0];
+    let mut path = Vec::new();
+    for (cell, part) in labels.iter_mut().zip(parts) {
+        *cell = labelled(if *part == Part::Inside { UNSET } else { 0 });
+    }
+    for k in 0..labels.len() {
+        if label(labels[k]) != UNSET {
+            continue;
+        }
+        let mut at = k;
+        let root = loop {
+            path.push(at);
+            let mask = usize::from(masks[at]);
+            let target = if mask == 0 { at } else { step(topology, start, at, DOWN[mask]) };
+            // North of the band is a wrapped, great index.
+            let known = if target < labels.len() { label(labels[target]) } else { UNSET };
+            if known != UNSET {
+                break known;
+            }
+            if target == at || target >= labels.len() {
+                roots.push(start.wrapping_add(target) as u32);
+                break (roots.len() - 1) as u32;
+            }
+            at = target;
+        };
+        for at in path.drain(..) {
+            labels[at] = labelled(root);
+        }
+    }
+    roots
+}
+
+/// Index of neighbour `k` of cell `at`, both counted from `start` on, and wrapped where the neighbour comes before that.
+#[inline(always)]
+fn step(topology: Topology, start: usize, at: usize, k: usize) -> usize {
+    topology.beside(start + at, STEPS[k]).wrapping_sub(start)
+}
+
+/// The neighbours, first those that a scan has passed: they have their label already.
+const ORDER: [usize; 8] = [4, 6, 5, 7, 0, 2, 3, 1];
+
+/// A lower neighbour for each set of lower ones. Any will do.
+const DOWN: [usize; 256] = {
+    let mut table = [0; 256];
+    let mut mask = 1;
+    while mask < 256 {
+        let mut x = 0;
+        while mask >> ORDER[x] & 1 == 0 {
+            x += 1;
+        }
+        table[mask] = ORDER[x];
+        mask += 1;
+    }
+    table
+};
+
+/// For each set of neighbours one of each group that touches: side by side, or straight ones across a corner. The
+/// neighbour of `DOWN` is one of them.
+const APART: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut mask: usize = 1;
+    while mask < 256 {
+        let mut seen = 0;
+        let mut x = 0;
+        while x < 8 {
+            if mask >> ORDER[x] & 1 == 1 && seen >> ORDER[x] & 1 == 0 {
+                table[mask] |= 1 << ORDER[x];
+                seen |= group(mask, 1 << ORDER[x]);
+            }
+            x += 1;
+        }
+        mask += 1;
+    }
+    table
+};
+
+/// The neighbours in `mask` that `some` of them reach.
+const fn group(mask: usize, some: usize) -> usize {
+    let mut group = some;
+    loop {
+        let straight = group & 0x55;
+        let beside = group << 1 | group >> 7 | group >> 1 | group << 7;
+        let across = straight << 2 | straight >> 6 | straight >> 2 | straight << 6;
+        let more = (group | beside | across) & mask;
+        if more == group {
+            return group;
+        }
+        group = more;
+    }
+}

@@ -1,0 +1,493 @@
+//! [`Pools`]: standing water on ground that keeps changing.
+//!
+//! Between two batches of particles the ground is another, and water has come. [`Pools::update`] finds the hollows of the
+//! ground as it is now; [`Pools::settle`] lets all water come to rest in them: lakes rise and sink by what they hold and
+//! what evaporates, join and part, and what is over a lake's spill goes to the caller, whose particles carry it on.
+//!
+//! Nothing runs through more than one lake in a settling. Handed on until none is left, overflow comes to stand as
+//! [`fill_spill_merge`](crate::spill::fill_spill_merge) has it. Amounts are units of height × cells, and of these
+//! none is lost: depth and held water before, and arrivals, are depth and held water after, overflow, what left and what
+//! evaporated.
+
+mod balance;
+
+pub use balance::{Balance, Outlet};
+
+use rayon::prelude::*;
+
+use crate::depressions::{Hierarchy, OUTSIDE};
+use crate::live_d8::LiveD8;
+use crate::{Directions, Land, Part, lot, spill};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+
+/// The hollows of changing ground, kept up to date.
+pub struct Pools {
+    live: LiveD8,
+    hierarchy: Hierarchy,
+}
+
+/// Water that comes to a cell, or is held at one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Index of the cell in row-major order.
+    pub cell: u32,
+    /// Its amount in units of height × cells, 0 or more.
+    pub water: i64,
+}
+
+/// All standing water.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stock {
+    /// Depth of the water at each cell ([`POOL`](thalweg_core::terrain::POOL)), 0 or more, of the land's size.
+    pub depth: Field<Height>,
+    /// Water that depth does not show: what makes no whole unit over a pool's surface, and what is over its spill and
+    /// has not been released; at the pool's lowest cell. By cell, one entry each.
+    pub held: Vec<Arrival>,
+}
+
+/// What happens to water as it settles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PoolRules {
+    /// Units of height that evaporate from each wet cell in one settling or balance, as far as its depth goes; 0 or more.
+    pub evaporation: i32,
+    /// Share of what is over a spill that leaves in one settling, over 0 up to 1: the less, the smoother are floods.
+    pub release: f64,
+    /// Overflow leaves in whole multiples of this many units of height × cells (1 or more), one at least where there is as much;
+    /// what is less stays held.
+    pub least: i64,
+}
+
+/// What a settling did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settled {
+    /// What runs over: of full pools, in order of their depressions; then of water whose hollow is gone.
+    pub overflow: Vec<Overflow>,
+    /// What came to the sea, to cells without data, and to where it drains off the land and no water stood, in units of
+    /// height × cells.
+    pub left: i64,
+    /// What evaporated, in units of height × cells.
+    pub evaporated: i64,
+    /// The pools that hold water, in order of their depressions.
+    pub pools: Vec<Pool>,
+}
+
+/// Water that leaves a pool, to be carried on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overflow {
+    /// Index of the sill, row-major.
+    pub cell: u32,
+    /// Index of a neighbour on the far side; the sill itself where water leaves the land there.
+    pub toward: u32,
+    /// Its amount in units of height × cells.
+    pub water: i64,
+}
+
+/// A lake or pond: water with one level surface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pool {
+    /// Number of the depression in [`Hierarchy::depressions`]: all below it are full, it is not part of a greater pool.
+    pub depression: u32,
+    /// Height of the surface, never over the spill.
+    pub level: Height,
+    /// Water in it, in units of height × cells, with what is held.
+    pub volume: i64,
+    /// The part of the volume that depth does not show, in units of height × cells.
+    pub held: i64,
+    /// Number of cells under water.
+    pub cells: u32,
+    /// Whether it stands at its spill.
+    pub full: bool,
+    /// Index of the sill, row-major; none on closed land where all of it would go under first.
+    pub outlet: Option<u32>,
+    /// What arrived in it in this settling, in units of height × cells.
+    pub inflow: i64,
+    /// What it released in this settling, in units of height × cells.
+    pub overflow: i64,
+}
+
+/// What a pool does with the water that comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PoolKind {
+    /// Stands at its spill and hands it on.
+    Open,
+    /// Stands under its spill and keeps it, or lets it evaporate.
+    Closed,
+    /// Has no spill at any level.
+    Landlocked,
+}
+
+impl Pool {
+    /// What it does with the water that comes.
+    pub fn kind(&self) -> PoolKind {
+        match (self.full, self.outlet) {
+            (true, _) => PoolKind::Open,
+            (false, Some(_)) => PoolKind::Closed,
+            (false, None) => PoolKind::Landlocked,
+        }
+    }
+
+    /// Area of its surface in m².
+    pub fn area(&self, grid: &Grid) -> f64 {
+        f64::from(self.cells) * grid.cell_area()
+    }
+}
+
+impl Pools {
+    /// The hollows of a land that [`Land::check`] accepts.
+    pub fn of(land: &Land<'_>) -> Self {
+        Self::along(land, LiveD8::of(land))
+    }
+
+    fn along(land: &Land<'_>, live: LiveD8) -> Self {
+        let hierarchy = Hierarchy::along(land, live.parts.clone(), live.directions.clone());
+        Self { live, hierarchy }
+    }
+
+    /// The same as [`Pools::of`] on the new ground, to the bit.
+    ///
+    /// `changed` tells the cells whose ground may differ from that of the last time, `None` that all may; directions are then kept
+    /// elsewhere, over flats above all, which take longest. The hierarchy is always built anew: labels, sills and volumes take
+    /// about as long as it would to find out which of them hold.
+    pub fn update(&mut self, land: &Land<'_>, changed: Option<&Field<bool>>) {
+        match changed {
+            Some(changed) => self.live.renew(land, changed),
+            None => self.live = LiveD8::of(land),
+        }
+        // Two of them need not be held at once.
+        self.rest();
+        self.hierarchy = Hierarchy::along(land, self.live.parts.clone(), self.live.directions.clone());
+    }
+
+    /// Lets go of the hierarchy, a third of what is held, until the next update: for work that does not ask for it.
+    pub fn rest(&mut self) {
+        self.hierarchy = Hierarchy::none();
+    }
+
+    /// The depressions of the ground of the last update.
+    pub fn hierarchy(&self) -> &Hierarchy {
+        &self.hierarchy
+    }
+
+    /// Where water runs from each cell of the ground, which is not filled: to a [`PIT`](crate::PIT) or out.
+    pub fn directions(&self) -> &Directions {
+        &self.live.directions
+    }
+
+    /// The level at which a depression holds so much, in units of height × cells, over all of its cells alike: its floor at the
+    /// least, its spill at the most. A number that no depression has gives [`Height::MIN`].
+    pub fn level(&self, land: &Land<'_>, depression: u32, volume: i64) -> Height {
+        let Some(it) = self.hierarchy.depressions.get(depression as usize) else { return Height::MIN };
+        let top = it.spill.map_or(Height(i32::MAX), |spill| spill.level);
+        if volume >= it.volume {
+            return top;
+        }
+        let mut cells: Vec<Height> = self.cells(land, depression).filter(|height| *height < top).collect();
+        let whole = spill::Slice { bottom: it.floor, top, cells: 0, volume: 0 };
+        let volume = volume.max(0);
+        let mut pool = spill::FilledPool { depression, level: it.floor, volume, remainder: 0, cells: 0, full: false };
+        whole.fill(&mut pool, &mut cells, 0).map_or(Height::MAX, |()| pool.level)
+    }
+
+    /// What a depression holds up to a level, its spill at the most, in units of height × cells; 0 for a number that no depression has.
+    pub fn volume(&self, land: &Land<'_>, depression: u32, level: Height) -> i64 {
+        let spill = self.hierarchy.depressions.get(depression as usize).and_then(|depression| depression.spill);
+        let level = spill.map_or(level, |spill| spill.level.min(level));
+        self.cells(land, depression).map(|height| (i64::from(level.0) - i64::from(height.0)).max(0)).sum()
+    }
+
+    /// Heights of the cells whose water runs down into a depression.
+    fn cells<'a>(&'a self, land: &Land<'a>, depression: u32) -> impl Iterator<Item = Height> + use<'a> {
+        let mut inside = vec![false; self.hierarchy.leaves()];
+        let mut stack = vec![depression];
+        while let Some(d) = stack.pop() {
+            if let Some(leaf) = inside.get_mut(d as usize) {
+                *leaf = true;
+            }
+            let children = self.hierarchy.depressions.get(d as usize).and_then(|depression| depression.children);
+            stack.extend(children.into_iter().flatten());
+        }
+        let cells = land.ground.as_slice().iter().zip(self.hierarchy.leaf.as_slice());
+        cells.filter(move |(_, leaf)| inside.get(**leaf as usize) == Some(&true)).map(|(height, _)| *height)
+    }
+
+    /// Lets all water come to rest, once: `stock` and `arrivals`, on the ground of the last update.
+    ///
+    /// 1. From each wet cell evaporates what the rules say.
+    /// 2. Water runs to the pit of the cell where it is. Where a cell drains off the land, into the sea or has no data,
+    ///    what arrives has `left`. But if water stood there, since ground gave way under it or at its rim, it is
+    ///    released as overflow, all of it at once, at the lowest cell of each patch; less than `least` of it has left.
+    /// 3. From the leaves upward: two neighbours that are full and spill into each other are one pool and rise together;
+    ///    any other full one releases what it has over its spill, by the rules, and holds the rest.
+    ///
+    /// # Errors
+    /// When sizes differ from those of the last update, cells lie outside, amounts are negative or are more than 2⁶³ − 1
+    /// units in all, a rule is outside what it allows, or water would rise above the accepted heights. The stock is then
+    /// as it was.
+    pub fn settle(
+        &self,
+        land: &Land<'_>,
+        stock: &mut Stock,
+        arrivals: &[Arrival],
+        rules: &PoolRules,
+    ) -> Result<Settled> {
+        self.check(land, stock, arrivals, rules)?;
+        let Hierarchy { depressions, .. } = &self.hierarchy;
+        let mut gathered = self.gather(stock, arrivals, rules)?;
+        let (mut overflow, lost) = self.release_patches(land, &gathered.stranded, rules);
+        let mut settled = Settled {
+            overflow: Vec::new(),
+            left: gathered.left + lost,
+            evaporated: gathered.evaporated,
+            pools: Vec::new(),
+        };
+        let full = self.merge(&mut gathered.water, &mut gathered.arrived);
+        let (mut pools, pool_of) = self.pools(&gathered.water, &full);
+        spill::rise(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools, 0, &[])?;
+
+        stock.held.clear();
+        for pool in &pools {
+            let d = pool.depression as usize;
+            let over = gathered.water[d] - pool.volume;
+            let released = rules.released(over);
+            let held = pool.remainder + over - released;
+            if held > 0 {
+                stock.held.push(Arrival { cell: depressions[d].pit, water: held });
+            }
+            if released > 0 {
+                let [cell, toward] = self.way_over(land, d);
+                settled.overflow.push(Overflow { cell, toward, water: released });
+            }
+            settled.pools.push(Pool {
+                depression: pool.depression,
+                level: pool.level,
+                volume: gathered.water[d] - released,
+                held,
+                cells: pool.cells,
+                full: pool.full,
+                outlet: depressions[d].spill.map(|spill| spill.cell),
+                inflow: gathered.arrived[d],
+                overflow: released,
+            });
+        }
+        stock.held.sort_unstable_by_key(|held| held.cell);
+        settled.overflow.append(&mut overflow);
+        self.stand(land, stock, &pool_of, |pool| pools[pool].level);
+        Ok(settled)
+    }
+
+    /// Sets the depths: each cell lies under the level of its leaf's pool, if it has one.
+    fn stand(&self, land: &Land<'_>, stock: &mut Stock, pool_of: &[u32], level: impl Fn(usize) -> Height) {
+        let level = |pool: &u32| if *pool == OUTSIDE { Height(i32::MIN) } else { level(*pool as usize) };
+        let levels: Vec<Height> = pool_of[..self.hierarchy.leaves()].iter().map(level).collect();
+        let leaf = self.hierarchy.leaf.as_slice();
+        let cells = land.ground.as_slice().par_chunks(CHUNK).zip(leaf.par_chunks(CHUNK));
+        stock.depth.as_mut_slice().par_chunks_mut(CHUNK).zip(cells).for_each(|(depth, (ground, leaf))| {
+            for ((depth, ground), leaf) in depth.iter_mut().zip(ground).zip(leaf) {
+                let level = levels.get(*leaf as usize).map_or(i32::MIN, |level| level.0);
+                *depth = Height(level.saturating_sub(ground.0).max(0));
+            }
+        });
+    }
+
+    fn check(&self, land: &Land<'_>, stock: &Stock, arrivals: &[Arrival], rules: &PoolRules) -> Result<()> {
+        let [rows, cols] = self.hierarchy.leaf.size();
+        for (name, [r, c]) in [("ground", land.ground.size()), ("pool", stock.depth.size())] {
+            if [r, c] != [rows, cols] {
+                let allowed = format!("{rows} × {cols} (the ground of the last update)");
+                return Err(Error::value(name, format!("{r} × {c} cells"), allowed));
+            }
+        }
+        if rules.evaporation < 0 {
+            return Err(Error::value("evaporation", format!("{} units", rules.evaporation), "0 or more units"));
+        }
+        if !(rules.release > 0.0 && rules.release <= 1.0) {
+            return Err(Error::value("release", rules.release, "over 0, up to 1"));
+        }
+        if rules.least < 1 {
+            return Err(Error::value("least", format!("{} units", rules.least), "1 or more units"));
+        }
+        for (name, list) in [("held water", stock.held.as_slice()), ("arriving water", arrivals)] {
+            if let Some(wrong) = list.iter().find(|arrival| arrival.cell as usize >= rows * cols) {
+                let allowed = format!("0 to {}", rows * cols - 1);
+                return Err(Error::value(name, format!("at cell {}", wrong.cell), allowed));
+            }
+            if let Some(wrong) = list.iter().find(|arrival| arrival.water < 0) {
+                let value = format!("{} units at cell {}", wrong.water, wrong.cell);
+                return Err(Error::value(name, value, "0 or more units"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sums the water of each leaf.
+    fn gather(&self, stock: &Stock, arrivals: &[Arrival], rules: &PoolRules) -> Result<Gathered> {
+        let (leaf, count) = (self.hierarchy.leaf.as_slice(), self.hierarchy.depressions.len());
+        let mut gathered =
+            Gathered { water: vec![0; count], arrived: vec![0; count], stranded: Vec::new(), left: 0, evaporated: 0 };
+        let mut total = 0i128;
+        for (chunk, depths) in stock.depth.as_slice().chunks(64).enumerate() {
+            // Most of the land is dry.
+            if depths.iter().fold(0, |any, depth| any | depth.0) == 0 {
+                continue;
+            }
+            // Under 2³² cells of under 2³¹ units each: within an i64.
+            for (k, depth) in (64 * chunk..).zip(depths).filter(|(_, depth)| depth.0 != 0) {
+                if depth.0 < 0 {
+                    let cols = stock.depth.cols();
+                    let value = format!("{} units deep in row {}, column {}", depth.0, k / cols, k % cols);
+                    return Err(Error::value("pool", value, "0 or more units"));
+                }
+                let lost = depth.0.min(rules.evaporation);
+                let rest = i64::from(depth.0 - lost);
+                gathered.evaporated += i64::from(lost);
+                total += i128::from(depth.0);
+                match gathered.water.get_mut(leaf[k] as usize) {
+                    Some(water) => *water += rest,
+                    None if matches!(self.live.parts[k], Part::Sink | Part::Void) => gathered.left += rest,
+                    None if rest > 0 => gathered.stranded.push(Arrival { cell: k as u32, water: rest }),
+                    None => {}
+                }
+            }
+        }
+        total += stock.held.iter().chain(arrivals).map(|arrival| i128::from(arrival.water)).sum::<i128>();
+        if total > i128::from(i64::MAX) {
+            return Err(Error::value("water", format!("{total} units in all"), format!("up to {}", i64::MAX)));
+        }
+        for arrival in arrivals {
+            if let Some(sum) = gathered.arrived.get_mut(leaf[arrival.cell as usize] as usize) {
+                *sum += arrival.water;
+            }
+        }
+        for arrival in stock.held.iter().chain(arrivals) {
+            let stranded = &mut gathered.stranded;
+            match gathered.water.get_mut(leaf[arrival.cell as usize] as usize) {
+                Some(water) => *water += arrival.water,
+                None => match stranded.binary_search_by_key(&arrival.cell, |stranded| stranded.cell) {
+                    Ok(place) => stranded[place].water += arrival.water,
+                    Err(_) => gathered.left += arrival.water,
+                },
+            }
+        }
+        Ok(gathered)
+    }
+
+    /// Sums water of leaves up to merged depressions; whether each is full to its spill, all below it included.
+    fn merge(&self, water: &mut [i64], arrived: &mut [i64]) -> Vec<bool> {
+        let mut full = vec![false; water.len()];
+        for (d, depression) in self.hierarchy.depressions.iter().enumerate() {
+            let children = depression.children.into_iter().flatten().map(|child| child as usize);
+            if children.clone().all(|child| full[child]) {
+                for child in children {
+                    water[d] += water[child];
+                    arrived[d] += arrived[child];
+                }
+                full[d] = water[d] >= depression.volume;
+            }
+        }
+        full
+    }
+
+    /// The pools, without their levels, and for each depression the pool that it is part of, if any.
+    fn pools(&self, water: &[i64], full: &[bool]) -> (Vec<spill::FilledPool>, Vec<u32>) {
+        let mut pool_of = vec![OUTSIDE; water.len()];
+        let mut pools = Vec::new();
+        for (d, depression) in self.hierarchy.depressions.iter().enumerate().rev() {
+            let above = depression.parent.map_or(OUTSIDE, |parent| pool_of[parent as usize]);
+            if above != OUTSIDE {
+                pool_of[d] = above;
+            } else if water[d] > 0 {
+                pool_of[d] = pools.len() as u32;
+                let (volume, level) = (water[d].min(depression.volume), depression.floor);
+                let full = full[d];
+                pools.push(spill::FilledPool { depression: d as u32, level, volume, remainder: 0, cells: 0, full });
+            }
+        }
+        spill::from_first(pools, pool_of)
+    }
+
+    /// A depression's sill, and a neighbour of it on the far side; the sill twice if water leaves the land there.
+    pub fn way_over(&self, land: &Land<'_>, d: usize) -> [u32; 2] {
+        let Some(spill) = self.hierarchy.depressions[d].spill else { return [self.hierarchy.depressions[d].pit; 2] };
+        let (leaf, cols) = (&self.hierarchy.leaf, land.grid.cols());
+        let (cell, far) = (spill.cell as usize, spill.to.unwrap_or(OUTSIDE));
+        let toward = if leaf[cell] == far {
+            // The sill itself is on the far side's slope.
+            self.live.directions.next(cell)
+        } else {
+            let beside = land.around(cell / cols, cell % cols).filter(|(_, [r, c])| {
+                leaf[(*r, *c)] == far && land.ground[(*r, *c)] <= spill.level && self.live.parts[(*r, *c)] != Part::Void
+            });
+            beside
+                .map(|(_, [r, c])| (land.ground[(r, c)], lot(land.grid, r * cols + c), r * cols + c))
+                .min()
+                .map(|(_, _, n)| n)
+        };
+        [cell as u32, toward.unwrap_or(cell) as u32]
+    }
+
+    /// Releases water that stands where nothing holds it, patch by patch; the overflow, and what is too little for it.
+    fn release_patches(&self, land: &Land<'_>, stranded: &[Arrival], rules: &PoolRules) -> (Vec<Overflow>, i64) {
+        let cols = land.grid.cols();
+        let mut seen = vec![false; stranded.len()];
+        let (mut overflow, mut left) = (Vec::new(), 0);
+        for first in 0..stranded.len() {
+            if std::mem::replace(&mut seen[first], true) {
+                continue;
+            }
+            let mut stack = vec![first];
+            let mut lowest = (Height(i32::MAX), u64::MAX, usize::MAX);
+            let mut water = 0;
+            while let Some(place) = stack.pop() {
+                let k = stranded[place].cell as usize;
+                water += stranded[place].water;
+                lowest = lowest.min((land.ground[k], lot(land.grid, k), k));
+                for (_, [r, c]) in land.around(k / cols, k % cols) {
+                    let n = (r * cols + c) as u32;
+                    if let Ok(beside) = stranded.binary_search_by_key(&n, |stranded| stranded.cell)
+                        && !std::mem::replace(&mut seen[beside], true)
+                    {
+                        stack.push(beside);
+                    }
+                }
+            }
+            let (_, _, cell) = lowest;
+            let released = water / rules.least * rules.least;
+            left += water - released;
+            if released > 0 {
+                let toward = self.live.directions.next(cell).unwrap_or(cell);
+                overflow.push(Overflow { cell: cell as u32, toward: toward as u32, water: released });
+            }
+        }
+        (overflow, left)
+    }
+}
+
+impl PoolRules {
+    /// What leaves of the water over a spill.
+    fn released(&self, over: i64) -> i64 {
+        if over < self.least {
+            return 0;
+        }
+        let share = (over as f64 * self.release) as i64;
+        share.clamp(self.least, over) / self.least * self.least
+    }
+}
+
+/// Cells that one task works through.
+const CHUNK: usize = 1 << 15;
+
+/// Water on its way down.
+struct Gathered {
+    /// Of each leaf; merged depressions have none yet.
+    water: Vec<i64>,
+    /// The part of it that has just arrived.
+    arrived: Vec<i64>,
+    /// What stood where water drains off the land, by cell.
+    stranded: Vec<Arrival>,
+    left: i64,
+    evaporated: i64,
+}

@@ -1,0 +1,382 @@
+//! Streams cell by cell: where they are, their orders, and lengths along the flow.
+
+use crate::{Directions, LENGTHS, Land, OUT, VOID, accumulate, around};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Topology;
+use thalweg_core::terrain::height::Height;
+
+/// Number of cells of `cell_area` m² that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a
+/// cell when counts are gathered ([`accumulate::cells`]).
+pub fn least_cells(threshold: f64, cell_area: f64) -> u32 {
+    least(threshold, cell_area).try_into().unwrap_or(u32::MAX)
+}
+
+/// The same, where there may be more cells.
+pub fn least(threshold: f64, cell_area: f64) -> u64 {
+    (threshold / cell_area).ceil().max(1.0) as u64
+}
+
+/// The stream cells: land, with data and above the sea, where at least `least` is `gathered`.
+///
+/// # Errors
+/// When `gathered` is not of the land's size.
+pub fn streams<T: PartialOrd + Copy + Sync>(land: &Land<'_>, gathered: &Field<T>, least: T) -> Result<Field<bool>> {
+    check("gathered", gathered, land.grid.size)?;
+    Ok(Field::generate(land.grid.size, |i, j| gathered[(i, j)] >= least && land.is_dry(i, j)))
+}
+
+/// Strahler's order of each stream cell, 0 elsewhere: 1 at a source; one more than the greatest of its tributaries'
+/// where two or more of these have it, else the greatest (Strahler 1957, doi:10.1029/TR038i006p00913).
+///
+/// # Errors
+/// When directions and streams are not of one size.
+pub fn strahler(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
+    gather(directions, streams, strahler_of)
+}
+
+/// Shreve's magnitude of each stream cell, 0 elsewhere: the number of sources above it, itself among them
+/// (Shreve 1966, doi:10.1086/627137).
+///
+/// # Errors
+/// When directions and streams are not of one size.
+pub fn shreve(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
+    gather(directions, streams, shreve_of)
+}
+
+/// The Strahler order below tributaries of these orders; a source's if there are none.
+pub fn strahler_of(tributaries: &[u32]) -> u32 {
+    let greatest = tributaries.iter().copied().max().unwrap_or(1);
+    greatest + u32::from(tributaries.iter().filter(|order| **order == greatest).count() > 1)
+}
+
+/// The Shreve magnitude below tributaries of these magnitudes; a source's if there are none.
+pub(super) fn shreve_of(tributaries: &[u32]) -> u32 {
+    tributaries.iter().fold(0u32, |sum, n| sum.saturating_add(*n)).max(1)
+}
+
+/// Gives each stream cell what `rule` makes of its tributaries' values (never 0), and all others 0.
+fn gather(directions: &Directions, streams: &Field<bool>, rule: impl Fn(&[u32]) -> u32) -> Result<Field<u32>> {
+    check("streams", streams, directions.size())?;
+    let mut values = Field::new(directions.size(), 0);
+    for first in 0..values.len() {
+        let mut next = Some(first).filter(|k| streams[*k] && values[*k] == 0);
+        // Each walk goes on as far as all tributaries are known: the last of them to be walked goes through.
+        while let Some(k) = next {
+            let (mut known, mut count) = ([0; 8], 0);
+            for n in donors(directions, streams, k) {
+                known[count] = values[n];
+                count += 1;
+            }
+            if known[..count].contains(&0) {
+                break;
+            }
+            values[k] = rule(&known[..count]);
+            next = onward(directions, streams, k);
+        }
+    }
+    Ok(values)
+}
+
+/// The stream cells that drain to cell `k`.
+pub(super) fn donors<'a>(
+    directions: &'a Directions,
+    streams: &'a Field<bool>,
+    k: usize,
+) -> impl Iterator<Item = usize> + 'a {
+    let cols = directions.cols();
+    around(directions.topology(), [k / cols, k % cols]).filter_map(move |(step, [r, c])| {
+        let comes = usize::from(directions[(r, c)]) == step ^ 4 && streams[(r, c)];
+        comes.then_some(r * cols + c)
+    })
+}
+
+/// The stream cell that stream cell `k` drains to.
+pub(super) fn onward(directions: &Directions, streams: &Field<bool>, k: usize) -> Option<usize> {
+    directions.next(k).filter(|n| streams[*n])
+}
+
+/// Metres of the longest flow path from a divide down to each cell, from centre to centre; 0 on divides and where there
+/// is no data. `cell` is the side of a cell in metres.
+pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
+    let mut length = Field::new(directions.size(), 0.0);
+    for k in accumulate::order(directions) {
+        let k = k as usize;
+        let code = directions[k];
+        if let Some(n) = directions.next(k) {
+            let arriving = length[k] + step(code, cell);
+            let longest: &mut f64 = &mut length[n];
+            *longest = longest.max(arriving);
+        }
+    }
+    length
+}
+
+/// Metres of flow path from each cell down to where its water leaves, from centre to centre; 0 at outlets and where there
+/// is no data. `cell` is the side of a cell in metres.
+pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
+    let mut distance = Field::new(directions.size(), 0.0);
+    for k in accumulate::order(directions).into_iter().rev() {
+        let k = k as usize;
+        let code = directions[k];
+        if let Some(n) = directions.next(k) {
+            distance[k] = distance[n] + step(code, cell);
+        }
+    }
+    distance
+}
+
+/// Metres from a cell to the neighbour in that direction.
+fn step(direction: u8, cell: f64) -> f64 {
+    LENGTHS[usize::from(direction % 2)] * cell
+}
+
+/// Directions as ESRI codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves or stays, 255 where there
+/// is no data.
+pub fn esri(directions: &Directions) -> Field<u8> {
+    directions.map(|code| match *code {
+        code if code < OUT => 1 << code,
+        VOID => 255,
+        _ => 0,
+    })
+}
+
+/// Directions from ESRI codes, as [`esri`] gives them, where these axes (rows, columns) are looped: a code that leads out of the
+/// field, and 0, are [`OUT`].
+///
+/// # Errors
+/// A number that is no code, by its cell.
+pub fn from_esri(codes: &Field<u8>, looped: [bool; 2]) -> Result<Directions> {
+    let (topology, cols) = (Topology { size: codes.size(), looped }, codes.cols());
+    if let Some(k) = codes.as_slice().iter().position(|code| !matches!(*code, 0 | VOID) && !code.is_power_of_two()) {
+        let name = format!("direction at row {}, column {}", k / cols, k % cols);
+        return Err(Error::value(name, codes[k], "0, 1, 2, 4, 8, 16, 32, 64, 128, 255 (ESRI)"));
+    }
+    let numbers = Field::generate(codes.size(), |i, j| match codes[(i, j)] {
+        VOID => VOID,
+        0 => OUT,
+        code => {
+            let step = code.trailing_zeros() as usize;
+            if around(topology, [i, j]).any(|(k, _)| k == step) { step as u8 } else { OUT }
+        }
+    });
+    Ok(Directions::from(numbers).looped(looped))
+}
+
+/// χ of each cell in metres: the integral of (A₀/A)^θ along the flow path, from where water leaves up to the cell, by trapezia between
+/// centres; 0 at outlets and where there is no data (Perron & Royden 2013, doi:10.1002/esp.3302). On steady channels of even uplift and
+/// rock height is linear in χ. `areas` are the cells' catchments and `reference` is A₀, in one unit; `theta` is θ, 0 to 2; `cell` is the
+/// side of a cell in metres.
+///
+/// # Errors
+/// When directions and areas are not of one size, θ is not within 0 to 2, or A₀ not above 0 and finite.
+pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, reference: f64) -> Result<Field<f64>> {
+    check("areas", areas, directions.size())?;
+    if !(0.0..=2.0).contains(&theta) {
+        return Err(Error::value("theta", theta, "0 to 2"));
+    }
+    if !(reference > 0.0 && reference.is_finite()) {
+        return Err(Error::value("reference area", reference, "more than 0, finite"));
+    }
+    let steepness = areas.map(|area| libm::pow(reference / area.max(f64::MIN_POSITIVE), theta));
+    let mut chi = Field::new(directions.size(), 0.0);
+    for k in accumulate::order(directions).into_iter().rev() {
+        let k = k as usize;
+        let code = directions[k];
+        if let Some(n) = directions.next(k) {
+            chi[k] = chi[n] + 0.5 * (steepness[k] + steepness[n]) * step(code, cell);
+        }
+    }
+    Ok(chi)
+}
+
+/// Steepness ksn of each cell in m^(2θ): S·A^θ, where S is the fall from the cell to the one that it drains to over the distance between
+/// their centres (Wobus et al. 2006, doi:10.1130/2006.2398(04)); 0 where water leaves or stays, NaN where there is no data. `surface` is
+/// what the directions were found on; `areas` are the cells' catchments in m²; `cell` is the side of a cell in metres; `theta` is θ.
+///
+/// # Errors
+/// When directions, surface and areas are not of one size.
+pub fn ksn(
+    directions: &Directions,
+    surface: &Field<Height>,
+    areas: &Field<f64>,
+    cell: f64,
+    theta: f64,
+) -> Result<Field<f64>> {
+    check("surface", surface, directions.size())?;
+    check("areas", areas, directions.size())?;
+    let cols = directions.cols();
+    Ok(Field::generate(directions.size(), |i, j| {
+        let k = i * cols + j;
+        match (directions[k], directions.next(k)) {
+            (VOID, _) => f64::NAN,
+            (code, Some(n)) => {
+                let fall = surface[k].metres() - surface[n].metres();
+                fall / step(code, cell) * libm::pow(areas[k], theta)
+            }
+            (_, None) => 0.0,
+        }
+    }))
+}
+
+/// Refuses a field of another size than `size`.
+pub(super) fn check<T>(name: &str, field: &Field<T>, [rows, cols]: [usize; 2]) -> Result<()> {
+    match field.size() {
+        size if size == [rows, cols] => Ok(()),
+        [r, c] => Err(Error::value(name, format!("{r} × {c} cells"), format!("{rows} × {cols}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PIT, d8, fill};
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::grid::{Edge, Grid};
+
+    /// Directions drawn as arrows: `>` `v` `<` `^`, diagonals `3` (SE) `1` (SW) `7` (NW) `9` (NE), `o` out, `.` no data.
+    pub fn drawn(rows: &[&str]) -> Directions {
+        let code = |c| match c {
+            '>' => 0,
+            '3' => 1,
+            'v' => 2,
+            '1' => 3,
+            '<' => 4,
+            '7' => 5,
+            '^' => 6,
+            '9' => 7,
+            'o' => OUT,
+            _ => VOID,
+        };
+        let codes = rows.iter().flat_map(|row| row.chars().map(code)).collect();
+        Field::from_vec([rows.len(), rows[0].chars().count()], codes).unwrap().into()
+    }
+
+    fn all(directions: &Directions) -> Field<bool> {
+        directions.map(|code| *code != VOID)
+    }
+
+    fn numbers(rows: &[&str]) -> Vec<u32> {
+        rows.iter().flat_map(|row| row.chars().map(|c| c.to_digit(10).unwrap())).collect()
+    }
+
+    /// Rough ground, with a hole in the data and a sea on odd seeds.
+    fn rough(seed: u64) -> (Grid, Field<Height>, Option<Field<bool>>) {
+        let size = [9 + seed as usize % 23, 7 + seed as usize % 17];
+        let key = Key::new(seed, "rough");
+        // Few levels: many ties and flats.
+        let ground = Field::generate(size, |i, j| Height((key.cell([i as i64, j as i64]).bits() % 40) as i32 * 65_536));
+        let mut grid = Grid::new(size, 30.0).unwrap();
+        grid.sea_level = (seed % 2 == 1).then(|| Height::saturating(4.0));
+        if seed.is_multiple_of(5) {
+            grid.edges = [Edge::Open, Edge::Closed, Edge::Closed, Edge::Closed];
+        }
+        let hole = (seed % 3 == 1).then(|| Field::generate(size, |i, j| i < 3 && j > 4));
+        (grid, ground, hole)
+    }
+
+    #[test]
+    fn orders_of_a_drawn_network() {
+        // Two pairs of sources make orders 2, these an order 3 in the middle; a lone source joins it further down.
+        let directions = drawn(&["3.1.3.1", ".v...v.", ".3...1.", "..3.1..", "...v...", ">>>v...", "...o..."]);
+        let order = ["1010101", "0200020", "0200020", "0020200", "0003000", "1113000", "0003000"];
+        assert_eq!(strahler(&directions, &all(&directions)).unwrap().as_slice(), numbers(&order));
+        let magnitude = ["1010101", "0200020", "0200020", "0020200", "0004000", "1115000", "0005000"];
+        assert_eq!(shreve(&directions, &all(&directions)).unwrap().as_slice(), numbers(&magnitude));
+        // Three equal tributaries raise the order by one, not by two.
+        let star = drawn(&["3v1", ">o<"]);
+        assert_eq!(strahler(&star, &all(&star)).unwrap()[(1, 1)], 2);
+        assert_eq!(shreve(&star, &all(&star)).unwrap()[(1, 1)], 5);
+    }
+
+    #[test]
+    fn lengths_of_a_drawn_network() {
+        let directions = drawn(&["3v..", ".3v.", "..o."]);
+        let root = std::f64::consts::SQRT_2 * 10.0;
+        let up = upstream_length(&directions, 10.0);
+        // From (0, 0) two diagonals and a half: (1, 1), then (2, 2); from (0, 1) one straight step less.
+        assert_eq!((up[(0, 0)], up[(0, 1)], up[(1, 1)], up[(2, 2)]), (0.0, 0.0, root, root + root));
+        let down = outlet_distance(&directions, 10.0);
+        assert_eq!((down[(0, 0)], down[(0, 1)], down[(1, 2)], down[(2, 2)]), (root + root, root + 10.0, 10.0, 0.0));
+    }
+
+    /// What stands above a cell, by plain recursion: (Strahler, Shreve, longest path).
+    fn naive(directions: &Directions, streams: &Field<bool>, i: usize, j: usize) -> (u32, u32, f64) {
+        let [rows, cols] = directions.size();
+        let mut above = Vec::new();
+        for r in 0..rows {
+            for c in 0..cols {
+                if streams[(r, c)] && directions.next(r * cols + c) == Some(i * cols + j) {
+                    let (order, magnitude, length) = naive(directions, streams, r, c);
+                    above.push((order, magnitude, length + if r == i || c == j { 30.0 } else { 30.0 * 2f64.sqrt() }));
+                }
+            }
+        }
+        let top = above.iter().map(|t| t.0).max().unwrap_or(0);
+        let order = match above.iter().filter(|t| t.0 == top).count() {
+            0 => 1,
+            1 => top,
+            _ => top + 1,
+        };
+        let longest = above.iter().map(|t| t.2).fold(0.0, f64::max);
+        (order, above.iter().map(|t| t.1).sum::<u32>().max(1), longest)
+    }
+
+    #[test]
+    fn orders_and_lengths_equal_a_naive_recursion() {
+        for seed in 0..40 {
+            let (grid, ground, hole) = rough(seed);
+            let land = Land { grid: &grid, ground: &ground, nodata: hole.as_ref(), outlets: &[] };
+            let filled = fill::fill(&land);
+            let land = land.under(&filled);
+            let directions = d8::directions(&land);
+            let counts = accumulate::cells(&directions);
+            for least in [1, 4] {
+                let streams = streams(&land, &counts, least).unwrap();
+                let (order, magnitude) =
+                    (strahler(&directions, &streams).unwrap(), shreve(&directions, &streams).unwrap());
+                let length = upstream_length(&directions, 30.0);
+                for i in 0..grid.rows() {
+                    for j in 0..grid.cols() {
+                        let sunk = grid.sea_level.is_some_and(|sea| ground[(i, j)] <= sea);
+                        let is_stream = counts[(i, j)] >= least && directions[(i, j)] != VOID && !sunk;
+                        assert_eq!(streams[(i, j)], is_stream);
+                        if is_stream {
+                            let (a, b, _) = naive(&directions, &streams, i, j);
+                            assert_eq!((order[(i, j)], magnitude[(i, j)]), (a, b), "seed {seed} at {i}, {j}");
+                        } else {
+                            assert_eq!((order[(i, j)], magnitude[(i, j)]), (0, 0));
+                        }
+                        let (_, _, longest) = naive(&directions, &all(&directions), i, j);
+                        assert!((length[(i, j)] - longest).abs() < 1e-9, "seed {seed} at {i}, {j}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ksn_of_a_drawn_network() {
+        // In the lower row water runs over the seam of looped columns.
+        let directions = drawn(&["3v.", ">o>"]).looped([false, true]);
+        let heights = [8.0, 3.0, 0.0, 4.0, 2.0, 5.0].map(Height::saturating);
+        let surface = Field::from_vec([2, 3], heights.into()).unwrap();
+        let areas = Field::from_vec([2, 3], vec![100.0, 100.0, 0.0, 200.0, 500.0, 100.0]).unwrap();
+        let found = ksn(&directions, &surface, &areas, 10.0, 0.5).unwrap();
+        let wanted = [6.0 / 2f64.sqrt(), 1.0, f64::NAN, 0.2 * 200f64.sqrt(), 0.0, 1.0];
+        for (found, wanted) in found.as_slice().iter().zip(wanted) {
+            // Two roundings and a power that is right to a unit in the last place.
+            assert!(found.is_nan() == wanted.is_nan() && (found.is_nan() || (found - wanted).abs() < 1e-14), "{found}");
+        }
+        assert!(ksn(&directions, &surface, &Field::new([3, 2], 1.0), 10.0, 0.5).is_err());
+    }
+
+    #[test]
+    fn codes_and_thresholds() {
+        let codes = Field::from_vec([1, 11], vec![0, 1, 2, 3, 4, 5, 6, 7, OUT, PIT, VOID]).unwrap();
+        let directions = Directions::from(codes);
+        assert_eq!(esri(&directions).as_slice(), [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 255]);
+        assert_eq!([0.0, 900.0, 901.0, 1e30].map(|m2| least_cells(m2, 900.0)), [1, 1, 2, u32::MAX]);
+        assert!(strahler(&directions, &Field::new([2, 2], true)).is_err());
+    }
+}

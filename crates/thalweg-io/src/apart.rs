@@ -1,0 +1,124 @@
+//! Whether names are of one file: through links, hard links, `./`, and on disks that do not tell `a` from `A`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::atomic::folder_of;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+
+/// Refuses files to be written that are read too, or that are one another.
+///
+/// # Errors
+/// The first such pair, both named.
+pub fn apart(reads: &[PathBuf], writes: &[PathBuf]) -> Result<()> {
+    let known = |paths: &[PathBuf]| paths.iter().map(|path| (path.clone(), Identity::of(path))).collect::<Vec<_>>();
+    let (reads, writes) = (known(reads), known(writes));
+    for (number, (path, file)) in writes.iter().enumerate() {
+        if let Some((input, _)) = reads.iter().find(|(_, other)| file.is(other)) {
+            return Err(Error::file(path, format!("is read too{}; name another output", as_named(input, path))));
+        }
+        if let Some((other, _)) = writes[..number].iter().find(|(_, other)| file.is(other)) {
+            return Err(Error::file(path, format!("is written twice{}; name another output", as_named(other, path))));
+        }
+    }
+    Ok(())
+}
+
+/// Whether both names are of one file, or would be.
+pub fn same(a: &Path, b: &Path) -> bool {
+    Identity::of(a).is(&Identity::of(b))
+}
+
+fn as_named(other: &Path, path: &Path) -> String {
+    if other == path { String::new() } else { format!(", as {}", shown(other)) }
+}
+
+/// What a file is, apart from its name.
+#[derive(Debug, PartialEq)]
+enum Identity {
+    /// It is there: the disk and its number on it.
+    #[cfg(unix)]
+    Numbered(u64, u64),
+    /// It is not there yet, or the system does not number files: its folder, and its name in that.
+    Named(Option<PathBuf>, PathBuf),
+}
+
+impl Identity {
+    fn of(path: &Path) -> Self {
+        #[cfg(unix)]
+        if let Ok(about) = fs::metadata(path) {
+            use std::os::unix::fs::MetadataExt as _;
+            return Self::Numbered(about.dev(), about.ino());
+        }
+        // A link that leads to nothing yet is what it leads to.
+        let led = fs::read_link(path).ok().map(|led| folder_of(path).join(led));
+        let path = fs::canonicalize(path).ok().or(led).unwrap_or_else(|| path.to_path_buf());
+        let name = path.file_name().map(PathBuf::from).unwrap_or_default();
+        Self::Named(fs::canonicalize(folder_of(&path)).ok(), name)
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        if let (Self::Named(Some(folder), a), Self::Named(Some(other), b)) = (self, other)
+            && folder == other
+            && a != b
+            && a.as_os_str().to_string_lossy().to_lowercase() == b.as_os_str().to_string_lossy().to_lowercase()
+        {
+            return takes_capitals_for_small(folder);
+        }
+        self == other && !matches!(self, Self::Named(None, _))
+    }
+}
+
+/// Whether a folder does not tell capitals from small letters: its own name, written otherwise, is then there.
+fn takes_capitals_for_small(folder: &Path) -> bool {
+    let swapped = |c: char| if c.is_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+    let Some(name) = folder.file_name().and_then(|name| name.to_str()) else { return false };
+    let other: String = name.chars().map(swapped).collect();
+    other != name && folder.with_file_name(other).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_file_under_two_names_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("dem.tif"), "land").unwrap();
+        fs::write(path("other.tif"), "land").unwrap();
+        fs::create_dir(path("sub")).unwrap();
+        let refused = |reads: &[&str], writes: &[&str]| {
+            let all = |names: &[&str]| names.iter().map(|name| path(name)).collect::<Vec<_>>();
+            apart(&all(reads), &all(writes)).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused(&["dem.tif", "dem.tif"], &["x.tif", "y.tif", "other.tif"]), None);
+        for (reads, writes) in [
+            (&["dem.tif"][..], &["dem.tif"][..]),
+            (&["dem.tif"], &["./sub/../dem.tif"]),
+            (&[], &["new.tif", "sub/../new.tif"]),
+            (&["other.tif"], &["x.tif", "./other.tif"]),
+        ] {
+            let said = refused(reads, writes).unwrap();
+            assert!(said.contains("is read too") || said.contains("is written twice"), "{said}");
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("dem.tif", path("link.tif")).unwrap();
+            std::os::unix::fs::symlink("new.tif", path("to_new.tif")).unwrap();
+            std::os::unix::fs::symlink("sub", path("way")).unwrap();
+            fs::hard_link(path("dem.tif"), path("hard.tif")).unwrap();
+            for (reads, writes) in [
+                (&["dem.tif"][..], &["link.tif"][..]),
+                (&["link.tif"], &["hard.tif"]),
+                (&[], &["to_new.tif", "new.tif"]),
+                (&[], &["way/a.tif", "sub/a.tif"]),
+                (&[], &["hard.tif", "dem.tif"]),
+            ] {
+                let said = refused(reads, writes).unwrap();
+                assert!(said.contains(", as "), "{said}");
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Rasters of classes: whole numbers that stand for something, between two of which nothing lies.
+
+use std::path::Path;
+
+use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, read};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::CellType;
+use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::filter::{Axis, Kernel};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_models::models::Models;
+use thalweg_render::products::resample::resampled;
+
+/// The raster in a file, if its samples are classes: if `asked` says so; if they are whole numbers of 8 or of 32 bits without sign in a
+/// TIFF, and neither the file, nor a sidecar, nor the options say what they are in metres; or if the file is called as a layer of counts
+/// is. `None` otherwise.
+///
+/// # Errors
+/// As [`read`], and as [`Sidecar::beside`].
+pub fn load_classes(path: impl AsRef<Path>, options: &LoadOptions, asked: bool) -> Result<Option<Raster>> {
+    let path = path.as_ref();
+    if asked || is_count(path) {
+        return read(path).map(Some);
+    }
+    if Format::of(path)? != Format::Tiff || options.height.is_some() || options.unit.is_some() {
+        return Ok(None);
+    }
+    // What cannot be read so is refused where heights are read, in the words of that.
+    let Ok(windows) = TiffWindows::open(path) else { return Ok(None) };
+    let head = windows.head();
+    let is_said = head.unit.is_some() || head.scale != [1.0, 0.0] || Sidecar::beside(path)?.is_some();
+    let is_class = matches!(head.kind, SampleType::U8 | SampleType::U32) && !is_said;
+    if is_class { read(path).map(Some) } else { Ok(None) }
+}
+
+/// Whether a layer of counts is declared under the file's name.
+fn is_count(path: &Path) -> bool {
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    let spec = name.and_then(|name| Models::default().layer(name));
+    spec.is_some_and(|spec| spec.cells == CellType::Count)
+}
+
+/// The raster in a file that is a map of something else than heights: of classes, as [`load_classes`] finds them, or a TIFF called as a
+/// layer that is declared in another unit than metres. `None` otherwise.
+///
+/// # Errors
+/// As [`load_classes`].
+pub fn load_layer_map(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Option<Raster>> {
+    let path = path.as_ref();
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    let spec = name.and_then(|name| Models::default().layer(name));
+    if spec.is_some_and(|spec| spec.unit != "m") && Format::of(path)? == Format::Tiff && options.unit.is_none() {
+        return read(path).map(Some);
+    }
+    load_classes(path, options, false)
+}
+
+/// A window of a raster, each sample as it is: type, unit, nodata stay; the georeference moves to the window's corner.
+///
+/// # Errors
+/// A window that is empty or reaches beyond the raster.
+pub fn crop_raster(raster: &Raster, window: Window) -> Result<Raster> {
+    let ([rows, cols], [first, left], [height, width]) = (raster.size, window.start, window.size);
+    let fits =
+        |start: usize, size: usize, all: usize| size > 0 && start.checked_add(size).is_some_and(|end| end <= all);
+    if !fits(first, height, rows) || !fits(left, width, cols) {
+        let allowed = format!("a window within {cols} × {rows} (columns × rows)");
+        return Err(Error::value("window", format!("{left},{first},{width},{height}"), allowed));
+    }
+    let from = (first..first + height).flat_map(|i| (left..left + width).map(move |j| i * cols + j));
+    let mask = raster.mask.as_ref().map(|mask| from.clone().map(|k| mask[k]).collect());
+    let georeference = raster.georeference.clone().map(|mut place| {
+        if let Some([x, x_j, x_i, y, y_j, y_i]) = place.transform {
+            let (i, j) = (first as f64, left as f64);
+            place.transform = Some([x + j * x_j + i * x_i, x_j, x_i, y + j * y_j + i * y_i, y_j, y_i]);
+        }
+        place
+    });
+    let samples = raster.samples.window(raster.size, window)?;
+    Ok(Raster { size: window.size, samples, mask, georeference, ..raster.clone() })
+}
+
+/// The raster with `size` samples (rows, columns) over the same extent between its corner samples, each the nearest old one as it is:
+/// type, unit, nodata stay.
+///
+/// # Errors
+/// As [`resample`](thalweg_render::products::resample::resample).
+pub fn resample_classes(raster: &Raster, size: Size) -> Result<Raster> {
+    // Of cells nothing but their proportion matters here.
+    let grid = Grid { georeference: raster.georeference.clone(), ..Grid::new(raster.size, 1.0)? };
+    let georeference = resampled(&grid, size)?.georeference;
+    let [rows, cols] = [0, 1].map(|k| Axis::new(raster.size[k], size[k], Kernel::Convex).nearest);
+    let from = rows.iter().flat_map(|i| cols.iter().map(move |j| i * raster.size[1] + j));
+    macro_rules! taken {
+        ($kind:ident, $samples:expr) => {
+            Samples::$kind(from.clone().map(|k| $samples[k]).collect())
+        };
+    }
+    let samples = match &raster.samples {
+        Samples::U8(v) => taken!(U8, v),
+        Samples::U16(v) => taken!(U16, v),
+        Samples::I16(v) => taken!(I16, v),
+        Samples::I32(v) => taken!(I32, v),
+        Samples::U32(v) => taken!(U32, v),
+        Samples::F32(v) => taken!(F32, v),
+        Samples::F64(v) => taken!(F64, v),
+    };
+    let mask = raster.mask.as_ref().map(|mask| from.clone().map(|k| mask[k]).collect());
+    Ok(Raster { size, samples, mask, georeference, ..raster.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::Georeference;
+
+    #[test]
+    fn no_class_is_made_up() {
+        let samples = Samples::U8((0..300u32).map(|k| [0, 3, 7][(k / 37 % 3) as usize]).collect());
+        let transform = Some([500.0, 10.0, 0.0, 900.0, 0.0, -10.0]);
+        let georeference = Some(Georeference { transform, ..Georeference::default() });
+        let raster = Raster { nodata: Some(7.0), georeference, ..Raster::new([15, 20], samples) };
+        for size in [[29, 39], [8, 11], [15, 20]] {
+            let out = resample_classes(&raster, size).unwrap();
+            assert!((0..out.samples.len()).all(|k| [0.0, 3.0, 7.0].contains(&out.samples.get(k))));
+            assert_eq!(
+                (out.samples.kind(), out.nodata, out.samples.len()),
+                (SampleType::U8, Some(7.0), size[0] * size[1])
+            );
+            // The corner samples stay where they are, to within half a cell where a side does not come to whole cells.
+            let t = out.georeference.unwrap().transform.unwrap();
+            let off = [t[0] + 0.5 * t[1] - 505.0, t[3] + 0.5 * t[5] - 895.0];
+            assert!(off.iter().all(|metres| metres.abs() < 0.5 * t[1]), "{t:?}");
+        }
+        assert_eq!(resample_classes(&raster, [15, 20]).unwrap().samples, raster.samples);
+        assert!(resample_classes(&raster, [15, 40]).is_err());
+    }
+}

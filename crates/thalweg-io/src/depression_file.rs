@@ -1,0 +1,91 @@
+//! [`DepressionFile`]: the tree of depressions as a table, written as it comes.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::place::Place;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_render::products::nested::NestedDepression;
+
+/// The names of the columns.
+const COLUMNS: [&str; 15] = [
+    "id",
+    "parent",
+    "lake",
+    "pit_x",
+    "pit_y",
+    "pit_m",
+    "spill_x",
+    "spill_y",
+    "spill_m",
+    "into",
+    "into_lake",
+    "cells",
+    "area_m2",
+    "volume_m3",
+    "depth_m",
+];
+
+/// A table of [`NestedDepression`]s, a line each under a line of names: heights and depth in metres, area in m², volume in m³, places in
+/// the coordinates of the map; 0 is no depression and no lake, and what a lake that drains nowhere has no place for is empty.
+pub struct DepressionFile<'a> {
+    table: csv::Writer<&'a mut dyn Write>,
+    path: PathBuf,
+    place: Place,
+    cell_area: f64,
+}
+
+impl<'a> DepressionFile<'a> {
+    /// Begins the table on the cells of `grid`, in `file`, which is to be at `path`: that is said in messages.
+    ///
+    /// # Errors
+    /// What writing to `file` meets.
+    pub fn new(file: &'a mut dyn Write, path: &Path, grid: &Grid) -> Result<Self> {
+        let mut table = csv::Writer::from_writer(file);
+        table.write_record(COLUMNS).map_err(|error| Error::io(path, "write")(error.into()))?;
+        Ok(Self { table, path: path.to_path_buf(), place: Place::of(grid), cell_area: grid.cell_area() })
+    }
+
+    /// Writes the next one's line.
+    ///
+    /// # Errors
+    /// What writing to `file` meets.
+    pub fn put(&mut self, one: &NestedDepression) -> Result<()> {
+        let at = |cell: [usize; 2]| self.place.at(cell.map(|k| k as f64 + 0.5)).map(|metres| metres.to_string());
+        let NestedDepression { id, lake, into_lake, cells, .. } = one;
+        let [parent, into] = [one.parent, one.into].map(Option::unwrap_or_default);
+        let ([pit_x, pit_y], [spill_x, spill_y]) = (at(one.pit), one.spill.map_or_else(Default::default, at));
+        // To the unit: 1/65 536 m.
+        let [floor, level] = [one.floor, one.level].map(|height| format!("{:.5}", height.metres()));
+        let depth = one.level.metres() - one.floor.metres();
+        let (area, volume) = (*cells as f64 * self.cell_area, one.volume as f64 / UNITS * self.cell_area);
+        let row = [
+            id.to_string(),
+            parent.to_string(),
+            lake.to_string(),
+            pit_x,
+            pit_y,
+            floor,
+            spill_x,
+            spill_y,
+            level,
+            into.to_string(),
+            into_lake.to_string(),
+            cells.to_string(),
+            format!("{area:.1}"),
+            format!("{volume:.3}"),
+            format!("{depth:.5}"),
+        ];
+        self.table.write_record(&row).map_err(|error| Error::io(&self.path, "write")(error.into()))
+    }
+
+    /// Writes what is left of the lines.
+    ///
+    /// # Errors
+    /// What writing to `file` meets.
+    pub fn finish(mut self) -> Result<()> {
+        self.table.flush().map_err(Error::io(&self.path, "write"))
+    }
+}

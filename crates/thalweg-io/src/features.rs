@@ -1,0 +1,640 @@
+//! Lines and areas with properties as GeoJSON and FlatGeobuf; see [`place`](super::place) on coordinates.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use flatgeobuf::geozero::error::Result as Answer;
+use flatgeobuf::geozero::{ColumnValue, GeomProcessor, GeozeroGeometry, PropertyProcessor};
+use flatgeobuf::{ColumnType, FgbCrs, FgbWriter, FgbWriterOptions, GeometryType};
+use serde_json::{Map, Value, json};
+
+use super::atomic;
+use super::place::{Place, unnamed};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_flow::Link;
+use thalweg_render::products::lakes::LakeOutline;
+use thalweg_render::products::streams::StreamReach;
+
+/// A line or an area; places are rows and columns in cells, from the north-western corner.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Geometry {
+    /// A line through places.
+    Line(Vec<[f64; 2]>),
+    /// A line through places, each with its height in metres.
+    Profile(Vec<([f64; 2], f64)>),
+    /// Areas: each a ring round it, then rings round its holes; every ring ends where it began.
+    Area(Vec<Vec<Vec<[f64; 2]>>>),
+}
+
+/// What a property may be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Property {
+    /// A whole number of 0 or more; `None` is written as null.
+    Count(Option<u32>),
+    /// A real number.
+    Real(f64),
+    /// A word.
+    Word(String),
+    /// A number to each point of a line; FlatGeobuf holds none.
+    Reals(Vec<f64>),
+}
+
+/// A thing with a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feature {
+    /// Where it is.
+    pub shape: Geometry,
+    /// What it is, names and values; all features of a file have the same properties, in the same order.
+    pub properties: Vec<(&'static str, Property)>,
+}
+
+/// Writes links, each a line through its cells' centres with the properties `id`, `order`, `magnitude`, `length_m`, `drop_m`, `slope`,
+/// `catchment_m2` and `downstream` (null at an outlet). Endings and answer as of [`save_features`].
+///
+/// # Errors
+/// As [`save_features`].
+pub fn save_links(path: impl AsRef<Path>, links: &[Link], grid: &Grid) -> Result<Vec<String>> {
+    save_all(path.as_ref(), links, |link| link_feature(link, Vec::new()), grid)
+}
+
+/// Writes streams as lines with the properties of [`save_links`] and `discharge_m3_s`, `width_m`, `depth_m` and `velocity_m_s`. Endings
+/// and answer as of [`save_features`].
+///
+/// # Errors
+/// As [`save_features`].
+pub fn save_reaches(path: impl AsRef<Path>, reaches: &[StreamReach], grid: &Grid) -> Result<Vec<String>> {
+    let feature = |reach: &StreamReach| {
+        let more = [
+            ("discharge_m3_s", reach.discharge),
+            ("width_m", reach.width),
+            ("depth_m", reach.depth),
+            ("velocity_m_s", reach.velocity),
+        ];
+        link_feature(&reach.link, more.map(|(name, value)| (name, Property::Real(value))).into())
+    };
+    save_all(path.as_ref(), reaches, feature, grid)
+}
+
+/// Links written as they come, so that none but the one at hand is held: the bytes of [`save_links`].
+pub struct LinkFile {
+    path: PathBuf,
+    grid: Grid,
+    rows: Option<Rows>,
+}
+
+impl LinkFile {
+    /// A file that ends in `.fgb`, of links on the cells of `grid`. Nothing is at its place until it is finished.
+    ///
+    /// # Errors
+    /// Another ending.
+    pub fn new(path: impl Into<PathBuf>, grid: &Grid) -> Result<Self> {
+        let path = path.into();
+        if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("fgb")) {
+            return Err(Error::file(&path, "its ending is not .fgb, the format that takes links as they come"));
+        }
+        Ok(Self { path, grid: grid.clone(), rows: None })
+    }
+
+    /// Takes the next one.
+    ///
+    /// # Errors
+    /// What writing meets: links wait in a passing file.
+    pub fn put(&mut self, link: &Link) -> Result<()> {
+        let said = Error::io(&self.path, "write");
+        let place = Place::of(&self.grid);
+        let feature = link_feature(link, Vec::new());
+        let mut put = || {
+            if self.rows.is_none() {
+                self.rows = Some(Rows::new(&name_of(&self.path), std::slice::from_ref(&feature), &place, true)?);
+            }
+            self.rows.as_mut().map_or(Ok(()), |rows| rows.put(&feature, &place))
+        };
+        put().map_err(said)
+    }
+
+    /// Puts the file in place. Returns what could not be kept, in words, as [`save_features`].
+    ///
+    /// # Errors
+    /// As [`atomic()`].
+    pub fn finish(self) -> Result<Vec<String>> {
+        let Self { path, grid, rows } = self;
+        atomic(&path, |file| {
+            let write = || {
+                let rows = match rows {
+                    Some(rows) => rows,
+                    None => Rows::new(
+                        &name_of(&path),
+                        &[link_feature(&Link::default(), Vec::new())],
+                        &Place::of(&grid),
+                        false,
+                    )?,
+                };
+                rows.write(file)
+            };
+            write().map_err(Error::io(&path, "write"))
+        })?;
+        Ok(unnamed(&path, &grid))
+    }
+}
+
+/// A link as a line, with its own properties and `more`.
+fn link_feature(link: &Link, more: Vec<(&'static str, Property)>) -> Feature {
+    let count = |n| Property::Count(Some(n));
+    let own = [
+        ("id", count(link.id)),
+        ("order", count(link.order)),
+        ("magnitude", count(link.magnitude)),
+        ("length_m", Property::Real(link.length)),
+        ("drop_m", Property::Real(link.drop)),
+        ("slope", Property::Real(link.slope)),
+        ("catchment_m2", Property::Real(link.catchment)),
+        ("downstream", Property::Count(link.downstream)),
+    ];
+    let line = link.cells.iter().map(|cell| cell.map(|n| n as f64 + 0.5)).collect();
+    Feature { shape: Geometry::Line(line), properties: own.into_iter().chain(more).collect() }
+}
+
+/// Writes lakes as polygons, islands left out, with `id`, `level_m`, `area_m2`, `volume_m3`, `mean_depth_m`, `max_depth_m`
+/// and the outlet's `outlet_row` and `outlet_column` (null where there is none). Endings and answer as of [`save_features`].
+///
+/// # Errors
+/// As [`save_features`].
+pub fn save_lakes(path: impl AsRef<Path>, lakes: &[LakeOutline], grid: &Grid) -> Result<Vec<String>> {
+    let feature = |lake: &LakeOutline| Feature {
+        shape: Geometry::Area(vec![lake.outline.clone()]),
+        properties: lake_properties(lake),
+    };
+    save_all(path.as_ref(), lakes, feature, grid)
+}
+
+/// A lake's figures.
+pub(super) fn lake_properties(lake: &LakeOutline) -> Vec<(&'static str, Property)> {
+    let outlet = |k: usize| Property::Count(lake.outlet.map(|outlet| outlet[k] as u32));
+    vec![
+        ("id", Property::Count(Some(lake.id))),
+        ("level_m", Property::Real(lake.level)),
+        ("area_m2", Property::Real(lake.area)),
+        ("volume_m3", Property::Real(lake.volume)),
+        ("mean_depth_m", Property::Real(lake.mean_depth)),
+        ("max_depth_m", Property::Real(lake.max_depth)),
+        ("outlet_row", outlet(0)),
+        ("outlet_column", outlet(1)),
+    ]
+}
+
+/// Writes features of one kind; the ending picks the format, `.fgb` or `.geojson`. Returns what could not be kept, in words.
+///
+/// FlatGeobuf names the CRS in its header. RFC 7946 would have GeoJSON in WGS 84; we write the terrain's own coordinates,
+/// with the `crs` member of the format's first version (2008), which GDAL reads. Where there is no CRS it names a local one, in metres.
+///
+/// # Errors
+/// Another ending, a file that cannot be written.
+pub fn save_features(path: impl AsRef<Path>, features: &[Feature], grid: &Grid) -> Result<Vec<String>> {
+    write(path.as_ref(), features, features, grid)
+}
+
+/// Writes things as features. Where there is none the file still says what they would be: kind of shape and columns are a blank's.
+fn save_all<T: Default>(
+    path: &Path,
+    things: &[T],
+    feature: impl Fn(&T) -> Feature,
+    grid: &Grid,
+) -> Result<Vec<String>> {
+    let features: Vec<Feature> = things.iter().map(&feature).collect();
+    let blank = [feature(&T::default())];
+    write(path, &features, if features.is_empty() { &blank } else { &features }, grid)
+}
+
+/// Writes features whose kind is that of `kinds`.
+fn write(path: &Path, features: &[Feature], kinds: &[Feature], grid: &Grid) -> Result<Vec<String>> {
+    let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let name = name_of(path);
+    let place = Place::of(grid);
+    let said = Error::io(path, "write");
+    match ending.as_str() {
+        "fgb" => atomic(path, |file| flatgeobuf(file, &name, features, kinds, &place).map_err(said))?,
+        "geojson" => atomic(path, |file| geojson(file, &name, features, &place).map_err(said))?,
+        _ => return Err(Error::file(path, "its ending names no format of features; known are .fgb, .geojson")),
+    }
+    Ok(unnamed(path, grid))
+}
+
+/// The name of a file's features.
+pub(super) fn name_of(path: &Path) -> String {
+    path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+impl Geometry {
+    /// The shape's name in GeoJSON, and its coordinates.
+    fn geojson(&self, place: &Place) -> (&'static str, Value) {
+        match self {
+            Self::Line(points) => {
+                let points: Vec<[f64; 2]> = points.iter().map(|at| place.at(*at)).collect();
+                ("LineString", json!(points))
+            }
+            Self::Profile(points) => {
+                let point = |(at, height): &([f64; 2], f64)| {
+                    let [x, y] = place.at(*at);
+                    [x, y, *height]
+                };
+                ("LineString", json!(points.iter().map(point).collect::<Vec<_>>()))
+            }
+            Self::Area(parts) => {
+                let ring = |ring: &Vec<[f64; 2]>| ring.iter().map(|at| place.at(*at)).collect::<Vec<_>>();
+                let parts: Vec<Vec<_>> = parts.iter().map(|rings| rings.iter().map(ring).collect()).collect();
+                match parts.as_slice() {
+                    [rings] => ("Polygon", json!(rings)),
+                    parts => ("MultiPolygon", json!(parts)),
+                }
+            }
+        }
+    }
+}
+
+/// Features as objects of JSON.
+fn geojson(file: &mut impl Write, name: &str, features: &[Feature], place: &Place) -> io::Result<()> {
+    let mut collection = Collection::begin(file, name, place)?;
+    for Feature { shape, properties } in features {
+        let (kind, coordinates) = shape.geojson(place);
+        write!(collection.feature()?, "{}", feature_text(kind, &coordinates, properties))?;
+    }
+    collection.end()
+}
+
+/// A feature as an object of JSON: the name of its shape, coordinates, properties.
+pub fn feature_text(shape: &str, coordinates: &Value, properties: &[(&'static str, Property)]) -> String {
+    format!("{FEATURE}{coordinates}{}", feature_end(shape, properties))
+}
+
+/// What stands before a feature's coordinates. Keys stand in alphabetical order, as in the objects of serde_json.
+pub(super) const FEATURE: &str = r#"{"geometry":{"coordinates":"#;
+
+/// What stands after a feature's coordinates.
+pub(super) fn feature_end(shape: &str, of: &[(&'static str, Property)]) -> String {
+    format!(r#","type":"{shape}"}},"properties":{},"type":"Feature"}}"#, properties(of))
+}
+
+/// Properties as JSON has them.
+fn properties(of: &[(&'static str, Property)]) -> Value {
+    let value = |property: &Property| match property {
+        Property::Count(count) => json!(count),
+        Property::Real(real) => json!(real),
+        Property::Word(word) => json!(word),
+        Property::Reals(reals) => json!(reals),
+    };
+    of.iter().map(|(name, property)| ((*name).to_string(), value(property))).collect::<Map<String, Value>>().into()
+}
+
+/// The system of coordinates that lie nowhere on Earth, in the words (WKT 1) that GDAL takes for a name. A file that named none would be
+/// taken for degrees.
+const LOCAL: &str = r#"LOCAL_CS["metres, nowhere on Earth",UNIT["metre",1],AXIS["x",EAST],AXIS["y",NORTH]]"#;
+
+/// A collection of GeoJSON, a feature to a line, so that the file can be read and compared as text. Features are written as they come.
+pub(super) struct Collection<W> {
+    file: W,
+    has_features: bool,
+}
+
+impl<W: Write> Collection<W> {
+    /// Begins a collection of that name, with coordinates as of `place`.
+    pub fn begin(mut file: W, name: &str, place: &Place) -> io::Result<Self> {
+        writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": {},", json!(name))?;
+        let system = place.epsg.map(|code| format!("urn:ogc:def:crs:EPSG::{code}"));
+        if let Some(system) = system.or_else(|| place.is_local.then(|| LOCAL.to_string())) {
+            let crs = json!({"type": "name", "properties": {"name": system}});
+            writeln!(file, "\"crs\": {crs},")?;
+        }
+        writeln!(file, "\"features\": [")?;
+        Ok(Self { file, has_features: false })
+    }
+
+    /// Begins the next feature: its text goes to what this gives.
+    pub fn feature(&mut self) -> io::Result<&mut W> {
+        if std::mem::replace(&mut self.has_features, true) {
+            self.file.write_all(b",\n")?;
+        }
+        Ok(&mut self.file)
+    }
+
+    /// Takes more of the last feature's text.
+    pub fn text(&mut self) -> &mut W {
+        &mut self.file
+    }
+
+    /// Ends the collection.
+    pub fn end(mut self) -> io::Result<()> {
+        if self.has_features {
+            writeln!(self.file)?;
+        }
+        writeln!(self.file, "]}}")
+    }
+}
+
+/// Features in the order of the format's spatial index.
+fn flatgeobuf(
+    file: &mut impl Write,
+    name: &str,
+    features: &[Feature],
+    kinds: &[Feature],
+    place: &Place,
+) -> io::Result<()> {
+    // GDAL takes an index over nothing for a broken file.
+    let mut rows = Rows::new(name, kinds, place, !features.is_empty())?;
+    features.iter().try_for_each(|feature| rows.put(feature, place))?;
+    rows.write(file)
+}
+
+/// Whether a FlatGeobuf can be written: on the way it takes a passing file of the system's, and a browser has none.
+pub const WRITES_FLATGEOBUF: bool = !cfg!(target_family = "wasm");
+
+/// The rows of a FlatGeobuf to be, in a passing file.
+struct Rows {
+    writer: FgbWriter<'static>,
+    columns: Vec<(&'static str, ColumnType)>,
+    /// Whether all areas of the file are of one part.
+    whole: bool,
+}
+
+fn other(error: flatgeobuf::Error) -> io::Error {
+    match error {
+        flatgeobuf::Error::IO(error) => error,
+        error => io::Error::other(error.to_string()),
+    }
+}
+
+impl Rows {
+    fn new(name: &str, kinds: &[Feature], place: &Place, write_index: bool) -> io::Result<Self> {
+        if !WRITES_FLATGEOBUF {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let crs = FgbCrs { org: place.epsg.map(|_| "EPSG"), code: place.epsg.unwrap_or(0).into(), ..FgbCrs::default() };
+        let all = |holds: fn(&Geometry) -> bool| kinds.iter().all(|feature| holds(&feature.shape));
+        let profiles = all(|shape| matches!(shape, Geometry::Profile(_)));
+        let whole = all(|shape| matches!(shape, Geometry::Area(parts) if parts.len() == 1));
+        let kind = if all(|shape| !matches!(shape, Geometry::Area(_))) {
+            GeometryType::LineString
+        } else if whole {
+            GeometryType::Polygon
+        } else {
+            GeometryType::MultiPolygon
+        };
+        let options = FgbWriterOptions { crs, write_index, has_z: profiles, ..FgbWriterOptions::default() };
+        let mut writer = FgbWriter::create_with_options(name, kind, options).map_err(other)?;
+        let columns: Vec<(&str, ColumnType)> = kinds.first().map_or(Vec::new(), |first| {
+            let kind = |property: &Property| match property {
+                Property::Count(_) => Some(ColumnType::UInt),
+                Property::Real(_) => Some(ColumnType::Double),
+                Property::Word(_) => Some(ColumnType::String),
+                Property::Reals(_) => None,
+            };
+            first.properties.iter().filter_map(|(name, property)| Some((*name, kind(property)?))).collect()
+        });
+        for (name, kind) in &columns {
+            writer.add_column(name, *kind, |_, _| {});
+        }
+        Ok(Self { writer, columns, whole })
+    }
+
+    fn put(&mut self, feature: &Feature, place: &Place) -> io::Result<()> {
+        let Self { writer, columns, whole } = self;
+        let mut kept = Ok(());
+        let shape = Placed { shape: &feature.shape, place, whole: *whole };
+        let values = feature.properties.iter().filter(|(name, _)| columns.iter().any(|(known, _)| known == name));
+        writer
+            .add_feature_geom(shape, |row| {
+                for (number, (name, property)) in values.enumerate() {
+                    let value = match property {
+                        Property::Count(count) => count.map(ColumnValue::UInt),
+                        Property::Real(real) => Some(ColumnValue::Double(*real)),
+                        Property::Word(word) => Some(ColumnValue::String(word)),
+                        Property::Reals(_) => None,
+                    };
+                    if let (Some(value), Ok(())) = (value, &kept) {
+                        kept = row.property(number, name, &value).map(drop);
+                    }
+                }
+            })
+            .and(kept)
+            .map_err(|error| io::Error::other(error.to_string()))
+    }
+
+    fn write(self, file: &mut impl Write) -> io::Result<()> {
+        self.writer.write(file).map_err(other)
+    }
+}
+
+/// A shape in coordinates.
+struct Placed<'a> {
+    shape: &'a Geometry,
+    place: &'a Place,
+    /// Whether all areas of the file are of one part.
+    whole: bool,
+}
+
+impl GeozeroGeometry for Placed<'_> {
+    fn process_geom<P: GeomProcessor>(&self, processor: &mut P) -> Answer<()> {
+        match self.shape {
+            Geometry::Line(points) => self.line(processor, points, true, 0),
+            Geometry::Profile(points) => {
+                processor.linestring_begin(true, points.len(), 0)?;
+                for (number, (at, height)) in points.iter().enumerate() {
+                    let [x, y] = self.place.at(*at);
+                    processor.coordinate(x, y, Some(*height), None, None, None, number)?;
+                }
+                processor.linestring_end(true, 0)
+            }
+            Geometry::Area(parts) => {
+                if !self.whole {
+                    processor.multipolygon_begin(parts.len(), 0)?;
+                }
+                for (number, rings) in parts.iter().enumerate() {
+                    processor.polygon_begin(self.whole, rings.len(), number)?;
+                    for (which, ring) in rings.iter().enumerate() {
+                        self.line(processor, ring, false, which)?;
+                    }
+                    processor.polygon_end(self.whole, number)?;
+                }
+                if !self.whole {
+                    processor.multipolygon_end(0)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Placed<'_> {
+    fn line<P: GeomProcessor>(&self, to: &mut P, points: &[[f64; 2]], alone: bool, number: usize) -> Answer<()> {
+        to.linestring_begin(alone, points.len(), number)?;
+        for (k, at) in points.iter().enumerate() {
+            let [x, y] = self.place.at(*at);
+            to.xy(x, y, k)?;
+        }
+        to.linestring_end(alone, number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flatgeobuf::{FallibleStreamingIterator, FeatureProperties, FgbReader};
+    use thalweg_core::terrain::Terrain;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::grid::Georeference;
+    use thalweg_core::terrain::height::Height;
+    use thalweg_render::products::{lakes::lakes, streams::reaches};
+
+    /// A valley to the south with a lake that has an island.
+    fn world() -> (Terrain, Field<Height>, Field<f32>) {
+        let mut terrain = Terrain::new(Grid::new([30, 15], 10.0).unwrap());
+        for i in 0..30 {
+            for j in 0..15 {
+                terrain.ground[(i, j)] = Height::saturating(100.0 - i as f64 + 4.0 * j.abs_diff(7) as f64);
+            }
+        }
+        let wet = |i: usize, j: usize| (10..15).contains(&i) && (5..10).contains(&j) && (i, j) != (12, 7);
+        for i in 10..15 {
+            terrain.ground.row_mut(i)[5..10].fill(Height::saturating(85.0));
+        }
+        terrain.ground[(12, 7)] = Height::saturating(95.0);
+        let pools = Field::generate([30, 15], |i, j| Height::saturating(if wet(i, j) { 2.0 } else { 0.0 }));
+        let discharge = Field::generate([30, 15], |_, j| if j == 7 { 4.0 } else { 0.0 });
+        (terrain, pools, discharge)
+    }
+
+    #[test]
+    fn both_formats_hold_lakes_and_rivers() {
+        let folder = tempfile::tempdir().unwrap();
+        let (terrain, pools, discharge) = world();
+        let (found, _) = lakes(&terrain, &pools).unwrap();
+        let rivers = reaches(&terrain, &discharge, Some(&pools), 1.0).unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for ending in ["geojson", "fgb"] {
+            save_lakes(path(&format!("lakes.{ending}")), &found, &terrain.grid).unwrap();
+            save_reaches(path(&format!("rivers.{ending}")), &rivers, &terrain.grid).unwrap();
+            save_lakes(path(&format!("none.{ending}")), &[], &terrain.grid).unwrap();
+        }
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(path("lakes.geojson")).unwrap()).unwrap();
+        let lake = &json["features"][0];
+        assert_eq!((&lake["properties"]["level_m"], &lake["properties"]["area_m2"]), (&json!(87.0), &json!(2400.0)));
+        let rings = lake["geometry"]["coordinates"].as_array().unwrap();
+        assert_eq!((lake["geometry"]["type"].as_str(), rings.len()), (Some("Polygon"), 2));
+        // Middles of sides: half cells east and south of the corner at 0, 0.
+        assert!(rings[0].as_array().unwrap().contains(&json!([50.0, -105.0])), "{}", rings[0]);
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(path("rivers.geojson")).unwrap()).unwrap();
+        let river = &json["features"][0]["properties"];
+        assert_eq!((river["discharge_m3_s"].as_f64(), river["downstream"].is_null()), (Some(4.0), true));
+        assert!((river["width_m"].as_f64().unwrap() - 14.4).abs() < 1e-4);
+        let mut file = io::BufReader::new(std::fs::File::open(path("lakes.fgb")).unwrap());
+        let reader = FgbReader::open(&mut file).unwrap();
+        assert_eq!(reader.header().geometry_type(), GeometryType::Polygon);
+        let mut features = reader.select_all().unwrap();
+        let lake = features.next().unwrap().unwrap();
+        assert_eq!(lake.property::<f64>("volume_m3").unwrap(), 4800.0);
+        assert!(save_lakes(path("lakes.shp"), &found, &terrain.grid).is_err());
+    }
+
+    fn two() -> Vec<Link> {
+        let link = Link {
+            id: 0,
+            order: 1,
+            magnitude: 1,
+            cells: vec![[0, 0], [1, 1]],
+            length: 14.5,
+            drop: 3.25,
+            slope: 0.125,
+            catchment: 800.0,
+            downstream: Some(1),
+        };
+        let below = Link { id: 1, cells: vec![[1, 1], [2, 1]], downstream: None, ..link.clone() };
+        vec![link, below]
+    }
+
+    fn placed(keys: &[u16]) -> Grid {
+        let transform = Some([500_000.0, 10.0, 0.0, 4_000_000.0, 0.0, -10.0]);
+        let georeference = Georeference { transform, keys: keys.to_vec(), ..Georeference::default() };
+        Grid { georeference: Some(georeference), ..Grid::new([3, 2], 10.0).unwrap() }
+    }
+
+    #[test]
+    fn geojson_holds_lines_properties_and_crs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.geojson");
+        let grid = placed(&[1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32611]);
+        assert!(save_links(&path, &two(), &grid).unwrap().is_empty());
+        let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(found["crs"]["properties"]["name"], "urn:ogc:def:crs:EPSG::32611");
+        let line = &found["features"][0];
+        let expected = json!([[500_005.0, 3_999_995.0], [500_015.0, 3_999_985.0]]);
+        assert_eq!(line["geometry"], json!({"type": "LineString", "coordinates": expected}));
+        assert_eq!((&line["properties"]["downstream"], &line["properties"]["drop_m"]), (&json!(1), &json!(3.25)));
+        assert_eq!(found["features"][1]["properties"]["downstream"], json!(null));
+        // Without a system of its own the north-west corner is at 0, 0.
+        save_links(&path, &two(), &Grid::new([3, 2], 10.0).unwrap()).unwrap();
+        let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(found["features"][0]["geometry"]["coordinates"], json!([[5.0, -5.0], [15.0, -15.0]]));
+        assert!(
+            found["crs"]["properties"]["name"].as_str().unwrap().starts_with("LOCAL_CS[\"metres, nowhere on Earth\"")
+        );
+        save_links(&path, &[], &grid).unwrap();
+        let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(found["features"], json!([]));
+    }
+
+    #[test]
+    fn flatgeobuf_holds_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.fgb");
+        let grid = placed(&[1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32611]);
+        save_links(&path, &two(), &grid).unwrap();
+        let mut file = io::BufReader::new(std::fs::File::open(&path).unwrap());
+        let reader = FgbReader::open(&mut file).unwrap();
+        assert_eq!(reader.header().crs().unwrap().code(), 32611);
+        let mut lines = reader.select_all().unwrap();
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            seen.push((line.property::<u32>("id").unwrap(), line.properties().unwrap().get("downstream").cloned()));
+        }
+        seen.sort();
+        assert_eq!(seen, [(0, Some("1".to_string())), (1, None)]);
+        // The same bytes each time, and none is a file too.
+        let first = std::fs::read(&path).unwrap();
+        save_links(&path, &two(), &grid).unwrap();
+        assert_eq!(first, std::fs::read(&path).unwrap());
+        // As they come, the bytes are the same.
+        let one_by_one = folder.path().join("b/a.fgb");
+        std::fs::create_dir(folder.path().join("b")).unwrap();
+        for links in [two(), Vec::new()] {
+            save_links(&path, &links, &grid).unwrap();
+            let mut file = LinkFile::new(&one_by_one, &grid).unwrap();
+            links.iter().for_each(|link| file.put(link).unwrap());
+            file.finish().unwrap();
+            assert!(std::fs::read(&path).unwrap() == std::fs::read(&one_by_one).unwrap(), "{}", links.len());
+        }
+        assert!(LinkFile::new(folder.path().join("a.geojson"), &grid).is_err());
+    }
+
+    #[test]
+    fn a_feature_has_the_text_of_its_object() {
+        let properties = [("width", Property::Real(2.0)), ("kind", Property::Word("river \"a\"".into()))];
+        let object = json!({
+            "type": "Feature",
+            "properties": {"kind": "river \"a\"", "width": 2.0},
+            "geometry": {"type": "Point", "coordinates": [1.5, -2.0]},
+        });
+        assert_eq!(feature_text("Point", &json!([1.5, -2.0]), &properties), object.to_string());
+    }
+
+    #[test]
+    fn a_crs_without_a_code_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let grid = placed(&[1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32767]);
+        for ending in ["fgb", "geojson"] {
+            let said = save_links(folder.path().join(format!("a.{ending}")), &two(), &grid).unwrap();
+            assert!(said.len() == 1 && said[0].contains("no EPSG code"), "{said:?}");
+        }
+        let error = save_links(folder.path().join("a.shp"), &two(), &grid).unwrap_err().to_string();
+        assert!(error.contains(".fgb, .geojson"), "{error}");
+    }
+}

@@ -1,0 +1,228 @@
+//! GeoTIFF's tags: from and to a [`Georeference`], and what their keys hold (OGC GeoTIFF 1.1, 2019).
+
+use thalweg_core::terrain::grid::{Georeference, PixelIs};
+
+/// The geo tags as they stand in a file; empty where a tag is missing.
+#[derive(Debug, Default)]
+pub struct Tags {
+    /// 33550: width and height of a pixel, and a vertical scale.
+    pub pixel_scale: Vec<f64>,
+    /// 33922: pixel (column, row, 0) and its coordinates (x, y, z).
+    pub tiepoints: Vec<f64>,
+    /// 34264: the 4 × 4 matrix from (column, row, 0, 1) to coordinates.
+    pub matrix: Vec<f64>,
+    /// 34735.
+    pub keys: Vec<u16>,
+    /// 34736.
+    pub doubles: Vec<f64>,
+    /// 34737.
+    pub ascii: String,
+}
+
+/// Keys of the directory in tag 34735.
+pub mod key {
+    /// GTModelTypeGeoKey: projected, geographic or geocentric.
+    pub const MODEL_TYPE: u16 = 1024;
+    /// GTRasterTypeGeoKey: a pixel is an area or a point.
+    pub const RASTER_TYPE: u16 = 1025;
+    /// GeodeticCRSGeoKey: EPSG code of the geographic system.
+    pub const GEOGRAPHIC: u16 = 2048;
+    /// ProjectedCRSGeoKey: EPSG code of the projected system.
+    pub const PROJECTED: u16 = 3072;
+    /// ProjLinearUnitsGeoKey: EPSG code of the unit of length.
+    pub const LINEAR_UNITS: u16 = 3076;
+    /// ProjLinearUnitSizeGeoKey: metres in a user-defined unit of length.
+    pub const LINEAR_SIZE: u16 = 3077;
+    /// VerticalGeoKey: EPSG code of the vertical system.
+    pub const VERTICAL: u16 = 4096;
+    /// VerticalUnitsGeoKey: EPSG code of the unit of heights.
+    pub const VERTICAL_UNITS: u16 = 4099;
+    /// Keys that speak of heights.
+    pub const OF_HEIGHTS: std::ops::RangeInclusive<u16> = VERTICAL..=VERTICAL_UNITS;
+}
+
+/// The tag that a key's text stands in.
+const ASCII: u16 = 34737;
+
+/// The tag that a key's number stands in.
+const DOUBLES: u16 = 34736;
+
+/// The georeference that a file's tags speak of; `None` if there is none of them.
+///
+/// # Errors
+/// Ground control points in place of a transform; numbers that are not finite.
+pub fn from_tags(tags: &Tags) -> Result<Option<Georeference>, String> {
+    let mut georeference = Georeference {
+        transform: None,
+        pixel: PixelIs::Area,
+        keys: tags.keys.clone(),
+        doubles: tags.doubles.clone(),
+        ascii: tags.ascii.clone(),
+    };
+    if short(&georeference, key::RASTER_TYPE) == Some(2) {
+        georeference.pixel = PixelIs::Point;
+    }
+    let corner = match (&tags.matrix[..], &tags.pixel_scale[..], &tags.tiepoints[..]) {
+        ([a, b, _, x, d, e, _, y, ..], _, _) => Some([*x, *a, *b, *y, *d, *e]),
+        (_, [width, height, ..], [j, i, _, x, y, _]) => {
+            Some([x - j * width, *width, 0.0, y + i * height, 0.0, -height])
+        }
+        (_, _, points) if points.len() > 6 => {
+            return Err("is placed by ground control points; give it a transform with `gdalwarp`".to_string());
+        }
+        _ => None,
+    };
+    georeference.transform = corner.map(|t| shifted(t, georeference.pixel, -0.5));
+    if georeference.transform.is_some_and(|t| t.iter().any(|x| !x.is_finite())) {
+        return Err("is broken: its transform holds numbers that are not finite".to_string());
+    }
+    Ok((georeference != Georeference::default()).then_some(georeference))
+}
+
+/// The tags that say what a georeference says.
+pub fn to_tags(georeference: &Georeference) -> Tags {
+    let mut tags = Tags {
+        keys: georeference.keys.clone(),
+        doubles: georeference.doubles.clone(),
+        ascii: georeference.ascii.clone(),
+        ..Tags::default()
+    };
+    // Area is what a file without keys is taken for; keys without a CRS look like a local CRS to GDAL.
+    if tags.keys.is_empty() && georeference.pixel == PixelIs::Point {
+        tags.keys = vec![1, 1, 0, 1, key::RASTER_TYPE, 0, 1, 2];
+    }
+    if let Some(t) = georeference.transform {
+        let [x, a, b, y, d, e] = shifted(t, georeference.pixel, 0.5);
+        if b == 0.0 && d == 0.0 && a > 0.0 && e < 0.0 {
+            tags.pixel_scale = vec![a, -e, 0.0];
+            tags.tiepoints = vec![0.0, 0.0, 0.0, x, y, 0.0];
+        } else {
+            tags.matrix = vec![a, b, 0.0, x, d, e, 0.0, y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+        }
+    }
+    tags
+}
+
+/// A transform between pixel corners (ours) and what the file's coordinates name: where that is the pixels' centres,
+/// `by` of a pixel further.
+fn shifted(t: [f64; 6], pixel: PixelIs, by: f64) -> [f64; 6] {
+    match pixel {
+        PixelIs::Area => t,
+        PixelIs::Point => [t[0] + by * (t[1] + t[2]), t[1], t[2], t[3] + by * (t[4] + t[5]), t[4], t[5]],
+    }
+}
+
+/// The value of a key that stands in the key directory itself.
+pub fn short(georeference: &Georeference, key: u16) -> Option<u16> {
+    entries(georeference).find(|entry| entry[0] == key && entry[1] == 0).map(|entry| entry[3])
+}
+
+/// The number of a key that stands among the doubles.
+pub fn double(georeference: &Georeference, key: u16) -> Option<f64> {
+    let entry = entries(georeference).find(|entry| entry[0] == key && entry[1] == DOUBLES)?;
+    georeference.doubles.get(usize::from(entry[3])).copied()
+}
+
+/// The texts of the keys that `wanted` picks, one after the other; of texts that no key points at, all.
+pub fn words(georeference: &Georeference, wanted: impl Fn(u16) -> bool) -> String {
+    let ascii = georeference.ascii.as_str();
+    let texts: Vec<_> = entries(georeference).filter(|entry| entry[1] == ASCII).collect();
+    if texts.is_empty() {
+        return if wanted(key::MODEL_TYPE) { ascii.to_string() } else { String::new() };
+    }
+    let part = |entry: &[u16; 4]| ascii.get(usize::from(entry[3])..usize::from(entry[3]) + usize::from(entry[2]));
+    let parts = texts.iter().filter(|entry| wanted(entry[0])).filter_map(|entry| part(entry));
+    parts.map(|text| text.trim_end_matches('|')).collect::<Vec<_>>().join(" ")
+}
+
+/// Keys: name, where it stands (0: right here), count, value or position.
+fn entries(georeference: &Georeference) -> impl Iterator<Item = &[u16; 4]> {
+    georeference.keys.as_chunks::<4>().0.iter().skip(1)
+}
+
+/// Refuses rows that do not run from north to south, or columns not from west to east, with advice.
+///
+/// # Errors
+/// Cells that are rotated or mirrored.
+pub fn check_north_up(georeference: &Georeference) -> Result<(), String> {
+    let advice = "north-up cells are needed: make them so with `gdalwarp -tr CELL CELL`";
+    match georeference.transform {
+        Some([_, _, b, _, d, _]) if b != 0.0 || d != 0.0 => {
+            Err(format!("has rotated cells (transform terms {b} and {d}); {advice}"))
+        }
+        Some([_, a, _, _, _, e]) if a <= 0.0 || e >= 0.0 => {
+            Err(format!("has its rows or columns mirrored (cell {a} × {e}); {advice}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Side of a square cell in CRS units; `None` without a transform.
+///
+/// # Errors
+/// Cells that are not square.
+pub fn square(georeference: &Georeference) -> Result<Option<f64>, String> {
+    match georeference.transform {
+        // Files that tell the same width twice with fewer digits still differ by less than a cell over 10 000 cells.
+        Some([_, a, _, _, _, e]) if (a + e).abs() > 1e-4 * a => Err(format!(
+            "has cells of {a} × {} that are not square; square cells are needed: make them so with `gdalwarp -tr CELL CELL`",
+            -e
+        )),
+        transform => Ok(transform.map(|t| t[1])),
+    }
+}
+
+/// Whether there is a CRS at all.
+pub fn has_crs(georeference: &Georeference) -> bool {
+    short(georeference, key::MODEL_TYPE).is_some()
+}
+
+/// WGS 84 in degrees, pixels as points: what an SRTM tile is.
+pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
+    let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, 2, key::RASTER_TYPE, 0, 1, 2, 2048, 0, 1, 4326];
+    Georeference { transform, pixel: PixelIs::Point, keys, doubles: Vec::new(), ascii: String::new() }
+}
+
+/// A projected system by its code, pixels as areas.
+pub fn projected(epsg: u16, transform: [f64; 6]) -> Georeference {
+    Georeference { transform: Some(transform), ..of_code(epsg, false) }
+}
+
+/// A system by its code, of degrees or projected, pixels as areas, without a transform.
+pub fn of_code(epsg: u16, is_geographic: bool) -> Georeference {
+    let (model, name) = if is_geographic { (2, key::GEOGRAPHIC) } else { (1, key::PROJECTED) };
+    let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, model, key::RASTER_TYPE, 0, 1, 1, name, 0, 1, epsg];
+    Georeference { keys, ..Georeference::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_square_north_up_cells_pass() {
+        let with = |t| Georeference { transform: Some(t), ..Georeference::default() };
+        assert_eq!(square(&with([5.0, 30.0, 0.0, 7.0, 0.0, -30.0])), Ok(Some(30.0)));
+        assert_eq!(square(&Georeference::default()), Ok(None));
+        assert!(square(&with([1.0, 30.0, 0.0, 7.0, 0.0, -29.0])).is_err());
+        assert!(check_north_up(&with([5.0, 30.0, 0.0, 7.0, 0.0, -30.0])).is_ok());
+        for bad in
+            [[1.0, 30.0, 2.0, 7.0, 0.0, -30.0], [1.0, 30.0, 0.0, 7.0, 0.0, 30.0], [1.0, -3.0, 0.0, 7.0, 0.0, -3.0]]
+        {
+            assert!(check_north_up(&with(bad)).is_err());
+        }
+    }
+
+    #[test]
+    fn a_point_is_half_a_pixel_from_its_corner() {
+        let tags = Tags {
+            pixel_scale: vec![10.0, 10.0, 0.0],
+            tiepoints: vec![0.0, 0.0, 0.0, 500.0, 800.0, 0.0],
+            keys: vec![1, 1, 0, 1, 1025, 0, 1, 2],
+            ..Tags::default()
+        };
+        let georeference = from_tags(&tags).unwrap().unwrap();
+        assert_eq!(georeference.transform, Some([495.0, 10.0, 0.0, 805.0, 0.0, -10.0]));
+        assert_eq!(to_tags(&georeference).tiepoints, tags.tiepoints);
+    }
+}

@@ -1,0 +1,297 @@
+//! GeoPackage: lines and areas of several kinds in one file, as GIS keeps them.
+//!
+//! Open Geospatial Consortium, 12-128r19, GeoPackage Encoding Standard 1.4 (2024): a database of SQLite with tables that say what is in it,
+//! and shapes as well-known binary behind a short head. Taken from GeoJSON as [`features`](super::features) writes it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::Value as Cell;
+use rusqlite::{Connection, params, params_from_iter};
+use serde_json::Value;
+
+use super::atomic;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names;
+
+/// What a file must say first: that it is a GeoPackage, and of which edition.
+const MARKS: &str = "PRAGMA application_id = 1196444487; PRAGMA user_version = 10400;";
+
+/// The tables that every GeoPackage has.
+const TABLES: &str = "
+CREATE TABLE gpkg_spatial_ref_sys (srs_name TEXT NOT NULL, srs_id INTEGER PRIMARY KEY, organization TEXT NOT NULL,
+  organization_coordsys_id INTEGER NOT NULL, definition TEXT NOT NULL, description TEXT);
+CREATE TABLE gpkg_contents (table_name TEXT NOT NULL PRIMARY KEY, data_type TEXT NOT NULL, identifier TEXT UNIQUE, description TEXT DEFAULT '',
+  last_change DATETIME NOT NULL, min_x DOUBLE, min_y DOUBLE, max_x DOUBLE, max_y DOUBLE, srs_id INTEGER);
+CREATE TABLE gpkg_geometry_columns (table_name TEXT NOT NULL, column_name TEXT NOT NULL, geometry_type_name TEXT NOT NULL, srs_id INTEGER NOT NULL,
+  z TINYINT NOT NULL, m TINYINT NOT NULL, PRIMARY KEY (table_name, column_name));
+INSERT INTO gpkg_spatial_ref_sys VALUES ('undefined Cartesian', -1, 'NONE', -1, 'undefined', NULL), ('undefined geographic', 0, 'NONE', 0, 'undefined', NULL),
+  ('WGS 84', 4326, 'EPSG', 4326, 'GEOGCS[\"WGS 84\",DATUM[\"WGS_1984\",SPHEROID[\"WGS 84\",6378137,298.257223563]],PRIMEM[\"Greenwich\",0],\
+UNIT[\"degree\",0.0174532925199433]]', NULL);";
+
+/// When nothing says when: the same features make the same bytes.
+const CHANGED: &str = "1970-01-01T00:00:00.000Z";
+
+/// A GeoPackage on its way.
+pub struct GeoPackage {
+    path: PathBuf,
+    connection: Connection,
+    /// The code of the coordinate system; −1 where coordinates are metres nowhere on Earth.
+    system: i64,
+}
+
+impl GeoPackage {
+    /// One without layers, to be saved at `path`, of the system that has the EPSG code, or of none.
+    ///
+    /// # Errors
+    /// What SQLite refuses: memory.
+    pub fn new(path: impl Into<PathBuf>, epsg: Option<u16>) -> Result<Self> {
+        let (path, system) = (path.into(), epsg.map_or(-1, i64::from));
+        let begun = || -> rusqlite::Result<Connection> {
+            let connection = Connection::open_in_memory()?;
+            connection.execute_batch(MARKS)?;
+            connection.execute_batch(TABLES)?;
+            if let Some(code) = epsg.filter(|code| *code != 4326) {
+                // Readers know a system by its code; what a text says besides they do not ask.
+                let row = params![format!("EPSG:{code}"), code, "EPSG", code, "undefined"];
+                connection.execute("INSERT INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, NULL)", row)?;
+            }
+            Ok(connection)
+        };
+        let connection = begun().map_err(refused(&path))?;
+        Ok(Self { path, connection, system })
+    }
+
+    /// Adds a layer: the features of a collection of GeoJSON, all points, all lines or all areas. Lists among properties are left out.
+    ///
+    /// # Errors
+    /// What is no such collection, with the layer's name; a name that is there already.
+    pub fn put(&mut self, name: &str, collection: &Value) -> Result<()> {
+        let wrong = |what: &str| Error::file(&self.path, format!("layer {}: {what}", names::short(name)));
+        let features = collection["features"].as_array().ok_or_else(|| wrong("is no collection of features"))?;
+        let rows: Option<Vec<Row<'_>>> = features.iter().map(Row::of).collect();
+        let rows = rows.ok_or_else(|| wrong("holds what is no point, line or area"))?;
+        if rows.windows(2).any(|two| two[0].shape.kind != two[1].shape.kind) {
+            return Err(wrong("holds several kinds of shapes"));
+        }
+        let columns = columns(&rows);
+        write(&mut self.connection, name, &rows, &columns, self.system).map_err(refused(&self.path))
+    }
+
+    /// Puts the file in place.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn save(self) -> Result<()> {
+        let Self { path, mut connection, .. } = self;
+        let bytes = connection.serialize("main").map_err(refused(&path))?;
+        atomic(&path, |file| file.write_all(&bytes).map_err(Error::io(&path, "write")))
+    }
+}
+
+fn refused(path: &Path) -> impl Fn(rusqlite::Error) -> Error {
+    move |error| Error::file(path, format!("is not written: {error}"))
+}
+
+/// A feature on its way into a table.
+struct Row<'a> {
+    shape: Shape,
+    properties: &'a serde_json::Map<String, Value>,
+}
+
+impl<'a> Row<'a> {
+    fn of(feature: &'a Value) -> Option<Self> {
+        let shape = Shape::of(&feature["geometry"])?;
+        Some(Self { shape, properties: feature["properties"].as_object()? })
+    }
+}
+
+/// What a shape is, with the number that well-known binary has for it; areas always as several, so that a table holds one kind.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Point = 1,
+    Line = 2,
+    Areas = 6,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Point => "POINT",
+            Self::Line => "LINESTRING",
+            Self::Areas => "MULTIPOLYGON",
+        }
+    }
+}
+
+/// Points of rings of parts.
+type Parts<P> = Vec<Vec<Vec<P>>>;
+
+/// A shape as polygons' rings, or one line, or one point.
+struct Shape {
+    kind: Kind,
+    /// Whether points have heights.
+    has_z: bool,
+    /// x, y, and z if it has heights.
+    parts: Parts<[f64; 3]>,
+}
+
+impl Shape {
+    fn of(geometry: &Value) -> Option<Self> {
+        let coordinates = &geometry["coordinates"];
+        let ring = |points: &Value| points.as_array()?.iter().map(point).collect::<Option<Vec<_>>>();
+        let rings = |rings: &Value| rings.as_array()?.iter().map(ring).collect::<Option<Vec<_>>>();
+        let (kind, parts) = match geometry["type"].as_str()? {
+            "Point" => (Kind::Point, vec![vec![vec![point(coordinates)?]]]),
+            "LineString" => (Kind::Line, vec![vec![ring(coordinates)?]]),
+            "Polygon" => (Kind::Areas, vec![rings(coordinates)?]),
+            "MultiPolygon" => (Kind::Areas, coordinates.as_array()?.iter().map(rings).collect::<Option<_>>()?),
+            _ => return None,
+        };
+        let parts: Parts<(bool, [f64; 3])> = parts;
+        let has_z = parts.iter().flatten().flatten().any(|(has_z, _)| *has_z);
+        let points = |ring: Vec<(bool, [f64; 3])>| ring.into_iter().map(|(_, at)| at).collect();
+        let parts = parts.into_iter().map(|rings| rings.into_iter().map(points).collect()).collect();
+        Some(Self { kind, has_z, parts })
+    }
+
+    /// West, south, east, north.
+    fn bounds(&self) -> [f64; 4] {
+        let none = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+        let points = self.parts.iter().flatten().flatten();
+        points.fold(none, |[w, s, e, n], [x, y, _]| [w.min(*x), s.min(*y), e.max(*x), n.max(*y)])
+    }
+
+    /// The head of 2.1.3.1 of the standard, and well-known binary.
+    fn bytes(&self, system: i64) -> Vec<u8> {
+        let [west, south, east, north] = self.bounds();
+        // Least byte first, with an envelope of x and y.
+        let mut bytes = vec![b'G', b'P', 0, 0b11];
+        bytes.extend((system as i32).to_le_bytes());
+        [west, east, south, north].iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+        let kind = |kind: u32| kind + if self.has_z { 1000 } else { 0 };
+        let head = |bytes: &mut Vec<u8>, of: u32| {
+            bytes.push(1);
+            bytes.extend(kind(of).to_le_bytes());
+        };
+        let count = |bytes: &mut Vec<u8>, n: usize| bytes.extend((n as u32).to_le_bytes());
+        let width = if self.has_z { 3 } else { 2 };
+        fn put<'a>(bytes: &mut Vec<u8>, points: impl IntoIterator<Item = &'a [f64; 3]>, width: usize) {
+            points.into_iter().flat_map(|at| &at[..width]).for_each(|x| bytes.extend(x.to_le_bytes()));
+        }
+        let ring = |bytes: &mut Vec<u8>, ring: &[[f64; 3]]| {
+            count(bytes, ring.len());
+            put(bytes, ring, width);
+        };
+        head(&mut bytes, self.kind as u32);
+        match self.kind {
+            Kind::Point => put(&mut bytes, self.parts.iter().flatten().flatten(), width),
+            Kind::Line => self.parts.iter().flatten().for_each(|line| ring(&mut bytes, line)),
+            Kind::Areas => {
+                count(&mut bytes, self.parts.len());
+                for rings in &self.parts {
+                    head(&mut bytes, 3);
+                    count(&mut bytes, rings.len());
+                    rings.iter().for_each(|points| ring(&mut bytes, points));
+                }
+            }
+        }
+        bytes
+    }
+}
+
+/// A point, and whether it has a height.
+fn point(at: &Value) -> Option<(bool, [f64; 3])> {
+    match at.as_array()?.as_slice() {
+        [x, y] => Some((false, [x.as_f64()?, y.as_f64()?, 0.0])),
+        [x, y, z] => Some((true, [x.as_f64()?, y.as_f64()?, z.as_f64()?])),
+        _ => None,
+    }
+}
+
+/// Names of columns with the types of SQLite that hold all their values, in the order in which they come.
+fn columns(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
+    let mut columns: Vec<(String, &'static str)> = Vec::new();
+    for (name, value) in rows.iter().flat_map(|row| row.properties) {
+        let kind = match value {
+            Value::Array(_) | Value::Object(_) => continue,
+            Value::Null => "",
+            Value::Bool(_) => "BOOLEAN",
+            Value::String(_) => "TEXT",
+            Value::Number(number) if number.is_f64() => "DOUBLE",
+            Value::Number(_) => "INTEGER",
+        };
+        match columns.iter_mut().find(|(known, _)| known == name) {
+            None => columns.push((name.clone(), kind)),
+            Some((_, known)) => *known = joined(known, kind),
+        }
+    }
+    // Of a column without any value nothing is known; numbers of things are what may be missing.
+    columns.into_iter().map(|(name, kind)| (name, if kind.is_empty() { "INTEGER" } else { kind })).collect()
+}
+
+/// The type that holds what either does.
+fn joined(a: &'static str, b: &'static str) -> &'static str {
+    match (a, b) {
+        (a, b) if a == b || b.is_empty() => a,
+        ("", b) => b,
+        ("INTEGER" | "DOUBLE", "INTEGER" | "DOUBLE") => "DOUBLE",
+        _ => "TEXT",
+    }
+}
+
+/// A name between the marks that SQL has for it.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn write(
+    connection: &mut Connection,
+    name: &str,
+    rows: &[Row<'_>],
+    columns: &[(String, &'static str)],
+    system: i64,
+) -> rusqlite::Result<()> {
+    let kind = rows.first().map_or("GEOMETRY", |row| row.shape.kind.word());
+    let has_z = rows.iter().any(|row| row.shape.has_z);
+    // `id` of ours is a column like others; the table's own key has a name that is none of ours.
+    let own: String = columns.iter().map(|(name, kind)| format!(", {} {kind}", quoted(name))).collect();
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(&format!(
+        "CREATE TABLE {} (fid INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, geom {kind}{own})",
+        quoted(name)
+    ))?;
+    {
+        let places = ", ?".repeat(columns.len());
+        let mut insert = transaction.prepare(&format!("INSERT INTO {} VALUES (?, ?{places})", quoted(name)))?;
+        for (number, row) in rows.iter().enumerate() {
+            let cells = columns.iter().map(|(name, kind)| cell(row.properties.get(name), kind));
+            let first = [Cell::Integer(number as i64 + 1), Cell::Blob(row.shape.bytes(system))];
+            insert.execute(params_from_iter(first.into_iter().chain(cells)))?;
+        }
+    }
+    let bounds = rows.iter().map(|row| row.shape.bounds());
+    let bounds = bounds.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]);
+    let [west, south, east, north] = bounds.map_or([None; 4], |bounds| bounds.map(Some));
+    transaction.execute(
+        "INSERT INTO gpkg_contents VALUES (?, 'features', ?, '', ?, ?, ?, ?, ?, ?)",
+        params![name, name, CHANGED, west, south, east, north, system],
+    )?;
+    let geometry = params![name, kind, system, i64::from(has_z)];
+    transaction.execute("INSERT INTO gpkg_geometry_columns VALUES (?, 'geom', ?, ?, ?, 0)", geometry)?;
+    transaction.commit()
+}
+
+/// A property as its column holds it.
+fn cell(value: Option<&Value>, kind: &str) -> Cell {
+    match value {
+        Some(Value::Bool(truth)) => Cell::Integer(i64::from(*truth)),
+        Some(Value::String(text)) => Cell::Text(text.clone()),
+        Some(Value::Number(number)) if kind == "TEXT" => Cell::Text(number.to_string()),
+        Some(Value::Number(number)) => match number.as_i64() {
+            Some(whole) if kind == "INTEGER" => Cell::Integer(whole),
+            _ => Cell::Real(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        _ => Cell::Null,
+    }
+}

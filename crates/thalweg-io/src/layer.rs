@@ -1,0 +1,125 @@
+//! From a file to a layer: masks and other inputs.
+
+use std::path::Path;
+
+use super::{Raster, SampleType, read};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellType, Cells, LayerSpec, Terrain};
+
+/// Reads a layer of kind `spec` for a terrain of this grid.
+///
+/// Codes of a layer of floats whose unit is 1 are shares: u8 is divided by 255, u16 by 65535, unless the file says a scale or a unit. All
+/// else is taken as it stands, times its scale; heights are metres, counts must be whole.
+///
+/// # Errors
+/// As [`read`]; another size than the grid's; NaN, infinity, no data, or a value that the layer cannot hold (naming the
+/// cell).
+pub fn load_layer(path: impl AsRef<Path>, grid: &Grid, spec: &LayerSpec) -> Result<Cells> {
+    let path = path.as_ref();
+    read_layer(path, read(path)?, grid, spec, None)
+}
+
+/// As [`load_layer`], of a file for a world built in levels, of which `coarsest` is the first: it may have that size, or that
+/// doubled any number of times, and comes at its own.
+///
+/// # Errors
+/// As [`load_layer`].
+pub fn load_layer_on(path: impl AsRef<Path>, coarsest: &Grid, spec: &LayerSpec) -> Result<Cells> {
+    let path = path.as_ref();
+    let raster = read(path)?;
+    let [rows, cols] = raster.size;
+    let [want_rows, want_cols] = coarsest.size;
+    let times = rows / want_rows;
+    if !times.is_power_of_two() || [want_rows * times, want_cols * times] != raster.size {
+        let problem = format!(
+            "{} is {cols} × {rows} cells (columns × rows); allowed is {want_cols} × {want_rows}, and that times 2, 4, 8 and so on",
+            path.display()
+        );
+        return Err(Error::layer(spec.name, problem));
+    }
+    read_layer(path, raster, &Grid { size: [rows, cols], ..coarsest.clone() }, spec, None)
+}
+
+/// As [`load_layer`], for a layer written with this terrain: cells without data hold 0.
+///
+/// # Errors
+/// As [`load_layer`], of cells with data.
+pub fn load_layer_of(path: impl AsRef<Path>, terrain: &Terrain, spec: &LayerSpec) -> Result<Cells> {
+    let path = path.as_ref();
+    read_layer(path, read(path)?, &terrain.grid, spec, terrain.nodata.as_ref())
+}
+
+fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: Option<&Field<bool>>) -> Result<Cells> {
+    let [rows, cols] = raster.size;
+    if raster.size != grid.size {
+        let [want_rows, want_cols] = grid.size;
+        return Err(Error::layer(
+            spec.name,
+            format!(
+                "{} is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}",
+                path.display()
+            ),
+        ));
+    }
+    cells_of(path, &raster, [0, 0], spec, mask)
+}
+
+/// A piece of a layer, as [`load_layer`] reads a whole one: the cells of a file from row and column `start` on. `path` is said in messages.
+///
+/// # Errors
+/// As [`load_layer`], but for the size.
+pub fn layer_piece(path: &Path, piece: &Raster, start: [usize; 2], spec: &LayerSpec) -> Result<Cells> {
+    cells_of(path, piece, start, spec, None)
+}
+
+fn cells_of(
+    path: &Path,
+    raster: &Raster,
+    start: [usize; 2],
+    spec: &LayerSpec,
+    mask: Option<&Field<bool>>,
+) -> Result<Cells> {
+    let [rows, cols] = raster.size;
+    let full = match raster.samples.kind() {
+        SampleType::U8 | SampleType::U16 if spec.unit != "1" || spec.cells != CellType::Float => 1.0,
+        kind => kind.full().filter(|_| !raster.scaled).unwrap_or(1.0),
+    };
+    let [factor, offset] = raster.scale;
+    let values = (0..rows * cols).map(|k| {
+        let sample = raster.samples.get(k);
+        let value = (sample * factor + offset) / full;
+        let problem = match spec.cells {
+            _ if mask.is_some_and(|mask| mask[k]) => return Ok(0.0),
+            _ if raster.nodata == Some(sample) || raster.is_masked(k) => "no data",
+            _ if !value.is_finite() => "a number is needed",
+            CellType::Count if value.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&value) => {
+                "a whole number of 0 or more is needed"
+            }
+            CellType::Height if Height::from_metres(value).is_err() => "allowed is -16000 to 16000 m",
+            CellType::Float if !(value as f32).is_finite() => "allowed is what 32 bits hold",
+            _ => return Ok(value),
+        };
+        let place = cell_words([start[0] + k / cols, start[1] + k % cols]);
+        Err(Error::layer(spec.name, format!("{} holds {sample} at {place}: {problem}", path.display())))
+    });
+    Ok(match spec.cells {
+        CellType::Float => {
+            Cells::Float(Field::from_vec(raster.size, values.map(|v| Ok(v? as f32)).collect::<Result<_>>()?)?)
+        }
+        CellType::Count => {
+            Cells::Count(Field::from_vec(raster.size, values.map(|v| Ok(v? as u32)).collect::<Result<_>>()?)?)
+        }
+        CellType::Height => {
+            let heights = values.map(|v| Height::from_metres(v?)).collect::<Result<_>>()?;
+            Cells::Height(Field::from_vec(raster.size, heights)?)
+        }
+    })
+}
+
+/// A cell in words.
+pub(super) fn cell_words([i, j]: [usize; 2]) -> String {
+    format!("row {i}, column {j} (counted from 0 in the north-west)")
+}

@@ -1,0 +1,338 @@
+//! Terrain files: read, checked, turned into a [`Terrain`](thalweg_core::terrain::Terrain), and written.
+//!
+//! A file becomes a [`Raster`] (the samples as they stand, with what the file says of them), a raster becomes a terrain
+//! in [`load`]; [`save`] goes the other way. Each format has a file of its own here. Whatever the bytes are, the readers
+//! return an error and never panic, and what a header claims is weighed against the limit [`MAX_CELLS`] and against
+//! what so many bytes can hold before memory is taken.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+
+pub mod apart;
+pub mod atomic;
+pub mod classes;
+pub mod depression_file;
+pub mod deterrace;
+pub mod disk;
+pub mod draft;
+pub mod features;
+#[cfg(feature = "geopackage")]
+pub mod gpkg;
+pub mod heights;
+pub mod held;
+pub mod lake_file;
+pub mod meshes;
+pub mod output;
+pub mod place;
+pub mod plain;
+pub mod river_files;
+pub mod river_folder;
+pub mod rivers;
+pub mod sidecar;
+pub mod staging;
+pub mod terrain;
+pub mod textures;
+pub mod trees;
+pub mod water;
+pub mod zip;
+
+mod ascii;
+mod cut;
+mod exr;
+pub mod geokeys;
+mod hgt;
+pub mod layer;
+mod npy;
+mod picture;
+mod png;
+mod raster;
+mod raw;
+mod save;
+mod tiff;
+pub mod units;
+mod windows;
+mod world_file;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub use atomic::{atomic, write_text};
+pub use cut::inside;
+pub use draft::{Draft, Saved};
+pub use geokeys::has_crs;
+pub use heights::{HeightReading, SampleLook};
+pub use layer::{layer_piece, load_layer, load_layer_of};
+pub use picture::{save_map, save_picture, save_shaded};
+pub use raster::{Head, Raster, SampleType, Samples};
+pub use save::{SaveOptions, save, save_layer, save_layer_as, save_place, save_samples, writes_sidecar};
+pub use sidecar::Sidecar;
+pub use terrain::{LoadOptions, Loaded, Placed, cell_of, load, needs_sidecar, placed_of, terrain_of};
+pub use textures::{check_textures, draft_textures, texture_files};
+pub use thalweg_core::terrain::grid::MAX_CELLS;
+pub use tiff::{Overviews, TiffWindows, write_cog};
+pub use units::Unit;
+pub use windows::{FileWindows, VrtWindows};
+pub use world_file::{MapPixels, save_world_file};
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
+use thalweg_core::terrain::field::Size;
+
+/// The longest file of samples that is read: [`MAX_CELLS`] of 64 bits, twice.
+const MAX_BYTES: u64 = 16 * MAX_CELLS;
+
+/// A file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// TIFF, GeoTIFF, BigTIFF: `.tif`, `.tiff`.
+    Tiff,
+    /// PNG of 8 or 16 bits: `.png`.
+    Png,
+    /// Headerless 16-bit whole numbers, little-endian unless a sidecar says otherwise: `.r16`, `.raw`.
+    R16,
+    /// Headerless 32-bit floats, little-endian unless a sidecar says otherwise: `.r32`.
+    R32,
+    /// NumPy array: `.npy`.
+    Npy,
+    /// ESRI ASCII grid: `.asc`.
+    Ascii,
+    /// OpenEXR, one channel of floats: `.exr`.
+    Exr,
+    /// SRTM tile, read only: `.hgt`.
+    Hgt,
+    /// GDAL's virtual raster, which lays other files beside one another, read only: `.vrt`.
+    Vrt,
+}
+
+impl Format {
+    /// The format that the path's ending names, in capitals or not.
+    ///
+    /// # Errors
+    /// An ending that is none of the known ones.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+        Ok(match ending.as_str() {
+            "tif" | "tiff" => Self::Tiff,
+            "png" => Self::Png,
+            "r16" | "raw" => Self::R16,
+            "r32" => Self::R32,
+            "npy" => Self::Npy,
+            "asc" => Self::Ascii,
+            "exr" => Self::Exr,
+            "hgt" => Self::Hgt,
+            "vrt" => Self::Vrt,
+            _ => {
+                let problem = "its ending names no format; known are .tif, .tiff, .png, .r16, .raw, .r32, .npy, .asc, .exr, .hgt, .vrt";
+                return Err(Error::file(path, problem));
+            }
+        })
+    }
+
+    /// Sample types that the format can be written with, the usual one first; none if it is only read.
+    pub fn writes(self) -> &'static [SampleType] {
+        use SampleType::{F32, F64, I16, I32, U8, U16, U32};
+        match self {
+            Self::Tiff | Self::Npy => &[F32, F64, U16, U8, I16, I32, U32],
+            Self::Png => &[U16, U8],
+            Self::R16 => &[U16],
+            Self::R32 => &[F32],
+            Self::Exr => exr::WRITES,
+            Self::Ascii => &[F64, F32, U8, U16, I16, I32, U32],
+            Self::Hgt | Self::Vrt => &[],
+        }
+    }
+
+    /// Whether files of the format are read by windows, however large: [`TiffWindows`] and [`VrtWindows`].
+    pub fn reads_windows(self) -> bool {
+        matches!(self, Self::Tiff | Self::Vrt)
+    }
+
+    /// The format that the first bytes speak of, if they speak.
+    fn sniff(bytes: &[u8]) -> Option<&'static str> {
+        const MAGIC: &[(&[u8], &str)] = &[
+            (b"II*\0", "TIFF"),
+            (b"MM\0*", "TIFF"),
+            (b"II+\0", "TIFF"),
+            (b"MM\0+", "TIFF"),
+            (b"\x89PNG\r\n\x1a\n", "PNG"),
+            (b"\x93NUMPY", "NPY"),
+            (b"\xff\xd8\xff", "JPEG"),
+            (b"\x89HDF\r\n\x1a\n", "HDF5 or NetCDF"),
+            (b"PK\x03\x04", "ZIP"),
+            (b"\x1f\x8b", "GZIP"),
+            (b"\x76\x2f\x31\x01", "EXR"),
+            (b"<VRTDataset", "VRT"),
+        ];
+        let ascii = || bytes.get(..5).is_some_and(|b| b.eq_ignore_ascii_case(b"ncols")).then_some("ESRI ASCII grid");
+        MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, name)| *name).or_else(ascii)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tiff => "TIFF",
+            Self::Png => "PNG",
+            Self::R16 => "R16",
+            Self::R32 => "R32",
+            Self::Npy => "NPY",
+            Self::Ascii => "ESRI ASCII grid",
+            Self::Exr => "EXR",
+            Self::Hgt => "HGT",
+            Self::Vrt => "VRT",
+        })
+    }
+}
+
+/// Reads a raster as it stands, its format told by the path's ending.
+///
+/// # Errors
+/// An unknown ending, a file that cannot be read, or whose content is broken, of another format, or too large: of more than [`MAX_CELLS`],
+/// or than there is memory for. As [`Sidecar::beside`] and [`decode_mask`] of what lies beside it.
+pub fn read(path: impl AsRef<Path>) -> Result<Raster> {
+    let path = path.as_ref();
+    let format = Format::of(path)?;
+    if format == Format::Vrt {
+        return VrtWindows::open(path)?.whole();
+    }
+    let bytes = plain::read(path, MAX_BYTES)?;
+    let sidecar = match format {
+        Format::R16 | Format::R32 => Sidecar::beside(path)?,
+        _ => None,
+    };
+    let mut raster = decode(format, &bytes, sidecar.as_ref()).map_err(|error| error.of_file(path))?;
+    if format == Format::Hgt {
+        hgt::place(&mut raster, path);
+    }
+    drop(bytes);
+    let beside = mask_path(path);
+    if let Some(bytes) = plain::read_if_there(&beside, MAX_BYTES)? {
+        let mask = decode_mask(&bytes, raster.size).map_err(|error| error.of_file(&beside))?;
+        raster.mask_out(mask);
+    }
+    Ok(raster)
+}
+
+/// Where GDAL puts the mask of a file that holds none: its whole name and `.msk`, `a.tif.msk` of `a.tif`.
+pub fn mask_path(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".msk");
+    PathBuf::from(name)
+}
+
+/// Reads a raster from a file's bytes; the sidecar tells a headerless file's size, sample type and order, and without one that file is a
+/// square. An error becomes one of the file by [`Error::of_file`].
+///
+/// # Errors
+/// No bytes; bytes that are broken, of another format, too large, or not as many as the sidecar says; [`Format::Vrt`], which is read by its
+/// path.
+pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster> {
+    decoded(format, bytes, sidecar).map_err(|problem| Error::content("file", problem))
+}
+
+/// As [`decode`]; the error is the problem in words.
+fn decoded(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster, String> {
+    if bytes.is_empty() {
+        return Err("is empty".to_string());
+    }
+    // Headerless files may begin with anything.
+    if !matches!(format, Format::R16 | Format::R32 | Format::Hgt)
+        && let Some(found) = Format::sniff(bytes)
+        && found != format.to_string()
+    {
+        return Err(format!("is a {found} file, not a {format}; give it the ending of what it is"));
+    }
+    match format {
+        Format::Tiff => tiff::read(bytes),
+        Format::Png => png::read(bytes),
+        Format::R16 => raw::read(bytes, SampleType::U16, sidecar),
+        Format::R32 => raw::read(bytes, SampleType::F32, sidecar),
+        Format::Npy => npy::read(bytes),
+        Format::Ascii => ascii::read(bytes),
+        Format::Exr => exr::read(bytes),
+        Format::Hgt => hgt::read(bytes),
+        Format::Vrt => {
+            Err("lays other files beside one another: it is read by its path, not from its bytes".to_string())
+        }
+    }
+}
+
+/// Reads the mask of a raster of that size from the bytes of a `.msk` file, one a cell, row by row, true where there is no data. An error
+/// becomes one of the file by [`Error::of_file`].
+///
+/// # Errors
+/// What is no TIFF of bits or bytes, or of another size.
+pub fn decode_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>> {
+    tiff::read_mask(bytes, size).map_err(|problem| Error::content("mask", problem))
+}
+
+/// Writes a raster, its format told by the path's ending; the file appears whole or not at all.
+///
+/// # Errors
+/// An unknown ending, a sample type that the format cannot hold ([`Format::writes`]), samples that are none or not one a cell, or a file
+/// that cannot be written.
+pub fn write(path: impl AsRef<Path>, raster: &Raster) -> Result<()> {
+    write_as(path.as_ref(), raster, Overviews::of(raster.samples.kind()), None)
+}
+
+/// As [`write()`]; a TIFF with overviews of the kind named, and with a word that says what the samples are.
+fn write_as(path: &Path, raster: &Raster, overviews: Overviews, description: Option<&str>) -> Result<()> {
+    let format = Format::of(path)?;
+    check_sample(format, raster.samples.kind())?;
+    if raster.size[0].checked_mul(raster.size[1]) != Some(raster.samples.len()) || raster.samples.is_empty() {
+        let size = format!("{} × {} (rows × columns), at least one", raster.size[0], raster.size[1]);
+        return Err(Error::value("samples", raster.samples.len(), size));
+    }
+    if format == Format::Tiff {
+        let head = Head { description: description.map(str::to_string), ..raster.head() };
+        return tiff::write_held(path, &head, overviews, &raster.samples);
+    }
+    atomic(path, |file| {
+        match format {
+            Format::Png => png::write(file, raster),
+            Format::R16 | Format::R32 => raw::write(file, raster),
+            Format::Npy => npy::write(file, raster),
+            Format::Ascii => ascii::write(file, raster),
+            Format::Exr => exr::write(file, raster),
+            Format::Tiff | Format::Hgt | Format::Vrt => Ok(()), // written above; refused above, for they write no sample type
+        }
+        .map_err(Error::io(path, "write"))
+    })
+}
+
+/// Whether `format` can be written with samples of type `kind`.
+fn check_sample(format: Format, kind: SampleType) -> Result<()> {
+    let known = format.writes();
+    if known.contains(&kind) {
+        return Ok(());
+    }
+    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+    let known = if known.is_empty() { "reading only".to_string() } else { known.join(", ") };
+    Err(Error::value("sample type", kind, format!("{known} ({format})")))
+}
+
+/// Refuses a size that a header claims when it is none, over [`MAX_CELLS`], or more than `bytes` can hold at `ratio`
+/// bytes of samples to a byte of file; returns the number of cells.
+fn check_size(size: [u64; 2], sample_bytes: u64, bytes: usize, ratio: u64) -> Result<usize, String> {
+    let [rows, cols] = size;
+    let cells = rows.checked_mul(cols).filter(|n| (1..=MAX_CELLS).contains(n));
+    let Some(cells) = cells else {
+        return Err(format!(
+            "says that it is {cols} × {rows} cells (columns × rows); allowed is 1 to {MAX_CELLS} in all"
+        ));
+    };
+    let need = cells.saturating_mul(sample_bytes);
+    if need > (bytes as u64).saturating_mul(ratio) {
+        return Err(format!(
+            "says that it is {cols} × {rows} cells (columns × rows), {need} bytes, which its {bytes} bytes cannot hold: \
+             truncated or broken"
+        ));
+    }
+    // Beside the samples stand, at the worst, two copies of them on the way, heights and a mask.
+    memory::room(&format!("{cols} × {rows} cells"), need.saturating_mul(3).saturating_add(6 * cells))
+        .map_err(|error| format!("is too large: {error}"))?;
+    usize::try_from(cells).map_err(|_| "is too large for this machine".to_string())
+}

@@ -1,0 +1,48 @@
+//! Pictures as PNG files.
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use super::atomic;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_models::process::forest::Forest;
+use thalweg_render::pictures::bands::ShadedMap;
+use thalweg_render::pictures::picture::Picture;
+use thalweg_render::pictures::shade::{ShadeOptions, shade};
+use thalweg_render::pictures::water::Water;
+
+/// Writes a picture as PNG, whole or not at all.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn save_picture(path: impl AsRef<Path>, picture: &Picture) -> Result<()> {
+    let path = path.as_ref();
+    atomic(path, |file| picture.encode(file).map_err(Error::io(path, "write")))
+}
+
+/// Writes a map that is drawn by bands as PNG, whole or not at all: the bytes of [`save_picture`].
+///
+/// # Errors
+/// As [`ShadedMap::rows`]; a file that cannot be written.
+pub fn save_shaded(path: impl AsRef<Path>, mut map: ShadedMap<'_>) -> Result<()> {
+    let path = path.as_ref();
+    let size = map.size();
+    let mut met = None;
+    let written = atomic(path, |file| {
+        let rows =
+            |rows: Range<usize>| map.rows(rows.len()).map_err(|error| io::Error::other(met.insert(error).to_string()));
+        Picture::encode_rows(file, size, rows).map_err(Error::io(path, "write"))
+    });
+    met.map_or(written, Err)
+}
+
+/// Draws a shaded map of a terrain, with the water and the trees that it holds, into a PNG; of `options` water and trees do not count.
+///
+/// # Errors
+/// As [`save_picture`], [`shade`], and [`Forest::read`] of the terrain's table of trees.
+pub fn save_map(path: impl AsRef<Path>, terrain: &Terrain, options: ShadeOptions<'_>) -> Result<()> {
+    let forest = Forest::read(terrain)?;
+    save_picture(path, &shade(terrain, &ShadeOptions { water: Water::of(terrain), trees: forest.trees(), ..options })?)
+}

@@ -1,0 +1,100 @@
+//! PNG, grey, 8 or 16 bits.
+
+use std::io::{self, Cursor, Write};
+
+use png::{BitDepth, ColorType, Decoder, Info, Limits, Transformations};
+
+use super::{Raster, SampleType, Samples, check_size};
+use thalweg_render::pictures::png_file::write_png;
+
+/// Reads a grey picture; one in colours only if they are all grey.
+pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
+    let broken = |error: png::DecodingError| format!("cannot be decoded: {error}");
+    // Beside the pixels, which are ours, the decoder keeps a few rows.
+    let limits = Limits { bytes: bytes.len().saturating_add(64 << 20) };
+    let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), limits);
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    decoder.set_transformations(Transformations::EXPAND);
+    let mut reader = decoder.read_info().map_err(broken)?;
+    let info = reader.info();
+    let [rows, cols] = [u64::from(info.height), u64::from(info.width)];
+    palette(info)?;
+    let levels = if info.color_type == ColorType::Indexed { 8 } else { info.bit_depth as u8 };
+    // 1032 is the most that deflate can do; a pixel of one bit becomes a byte.
+    let ratio = 1100 * 8;
+    check_size([rows, cols], 1, bytes.len(), ratio)?;
+    let (color, depth) = reader.output_color_type();
+    let wide = depth == BitDepth::Sixteen;
+    let channels = color.samples();
+    let size = reader.output_buffer_size().ok_or("is too large for this machine")?;
+    check_size([rows, cols], (channels * if wide { 2 } else { 1 }) as u64, bytes.len(), ratio)?;
+    let Samples::U8(mut buffer) = Samples::zeros(SampleType::U8, size)? else {
+        return Err("cannot be decoded".to_string());
+    };
+    reader.next_frame(&mut buffer).map_err(broken)?;
+
+    let (rows, cols) = (rows as usize, cols as usize);
+    let kind = if wide { SampleType::U16 } else { SampleType::U8 };
+    let samples = grey(Samples::from_bytes(kind, &buffer, true), channels, cols)?;
+    if samples.len() != rows * cols {
+        return Err("cannot be decoded: it holds fewer pixels than it says".to_string());
+    }
+    let mut raster = Raster::new([rows, cols], samples);
+    if matches!(color, ColorType::Rgba | ColorType::GrayscaleAlpha) {
+        raster.warnings.push("has an alpha channel, which is not heeded".to_string());
+    }
+    if levels < 8 {
+        raster.warnings.push(format!("has only {levels} bits"));
+    }
+    Ok(raster)
+}
+
+/// Refuses a palette that is none: `png` 0.18.1 takes its length on trust, and panics (image-png #682).
+fn palette(info: &Info<'_>) -> Result<(), String> {
+    if info.color_type != ColorType::Indexed {
+        return Ok(());
+    }
+    let bytes = info.palette.as_ref().map_or(0, |palette| palette.len());
+    // The number of entries may be less than the bits tell apart; what has none is black.
+    if bytes == 0 || !bytes.is_multiple_of(3) || bytes > 3 * 256 {
+        return Err(format!(
+            "cannot be decoded: its palette has {bytes} bytes; allowed is 3 to 768, three to a colour"
+        ));
+    }
+    Ok(())
+}
+
+/// The grey of each pixel of 1 to 4 channels (grey, grey + alpha, RGB, RGBA).
+fn grey(samples: Samples, channels: usize, cols: usize) -> Result<Samples, String> {
+    fn pick<T: Copy + PartialEq>(v: Vec<T>, channels: usize, cols: usize) -> Result<Vec<T>, String> {
+        if channels == 1 {
+            return Ok(v);
+        }
+        let coloured = |p: &[T]| channels >= 3 && !(p[0] == p[1] && p[1] == p[2]);
+        if let Some(k) = v.chunks_exact(channels).position(coloured) {
+            let (row, column) = (k / cols, k % cols);
+            return Err(format!(
+                "is in colours (first at row {row}, column {column}), not heights; save it as a grey picture of 16 bits"
+            ));
+        }
+        Ok(v.chunks_exact(channels).map(|p| p[0]).collect())
+    }
+    match samples {
+        Samples::U8(v) => pick(v, channels, cols).map(Samples::U8),
+        Samples::U16(v) => pick(v, channels, cols).map(Samples::U16),
+        other => Ok(other),
+    }
+}
+
+/// Writes grey of 8 or 16 bits.
+pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
+    match &raster.samples {
+        Samples::U16(v) => {
+            let bytes: Vec<u8> = v.iter().flat_map(|x| x.to_be_bytes()).collect();
+            write_png(file, raster.size, ColorType::Grayscale, BitDepth::Sixteen, &bytes)
+        }
+        Samples::U8(v) => write_png(file, raster.size, ColorType::Grayscale, BitDepth::Eight, v),
+        _ => Err(io::Error::other("PNG holds u8 and u16 only")),
+    }
+}

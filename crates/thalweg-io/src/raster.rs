@@ -1,0 +1,349 @@
+//! [`Raster`]: what a file holds, before it means a terrain.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use thalweg_core::base::error::Error;
+use thalweg_core::terrain::field::Size;
+use thalweg_core::terrain::grid::Georeference;
+
+/// The type of a file's samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SampleType {
+    /// Whole, 8 bits, 0 to 255.
+    U8,
+    /// Whole, 16 bits, 0 to 65535.
+    U16,
+    /// Whole, 16 bits, −32768 to 32767.
+    I16,
+    /// Whole, 32 bits, −2147483648 to 2147483647.
+    I32,
+    /// Whole, 32 bits, 0 to 4294967295.
+    U32,
+    /// Floating point, 32 bits.
+    F32,
+    /// Floating point, 64 bits: holds every fixed-point height exactly.
+    F64,
+}
+
+impl SampleType {
+    const NAMES: [(&str, Self); 7] = [
+        ("u8", Self::U8),
+        ("u16", Self::U16),
+        ("i16", Self::I16),
+        ("i32", Self::I32),
+        ("u32", Self::U32),
+        ("f32", Self::F32),
+        ("f64", Self::F64),
+    ];
+
+    /// Bytes of one sample.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::U8 => 1,
+            Self::U16 | Self::I16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+
+    /// The greatest value of a type whose numbers are codes, not metres: `u8` and `u16`; `None` of the others.
+    pub fn full(self) -> Option<f64> {
+        match self {
+            Self::U8 => Some(255.0),
+            Self::U16 => Some(65_535.0),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for SampleType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::NAMES.iter().find(|(_, kind)| kind == self).map_or("", |(name, _)| name);
+        f.write_str(name)
+    }
+}
+
+impl FromStr for SampleType {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let names = Self::NAMES.iter().map(|(name, _)| *name);
+        let found = Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, kind)| *kind);
+        found.ok_or_else(|| Error::unknown("sample type", text, names))
+    }
+}
+
+/// Samples in row-major order, row 0 in the north.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Samples {
+    /// See [`SampleType::U8`].
+    U8(Vec<u8>),
+    /// See [`SampleType::U16`].
+    U16(Vec<u16>),
+    /// See [`SampleType::I16`].
+    I16(Vec<i16>),
+    /// See [`SampleType::I32`].
+    I32(Vec<i32>),
+    /// See [`SampleType::U32`].
+    U32(Vec<u32>),
+    /// See [`SampleType::F32`].
+    F32(Vec<f32>),
+    /// See [`SampleType::F64`].
+    F64(Vec<f64>),
+}
+
+/// Runs the same expression on the vector of any sample type.
+macro_rules! each {
+    ($samples:expr, $v:ident => $do:expr) => {
+        match $samples {
+            Samples::U8($v) => $do,
+            Samples::U16($v) => $do,
+            Samples::I16($v) => $do,
+            Samples::I32($v) => $do,
+            Samples::U32($v) => $do,
+            Samples::F32($v) => $do,
+            Samples::F64($v) => $do,
+        }
+    };
+}
+
+impl Samples {
+    /// `n` zeros.
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub(super) fn zeros(kind: SampleType, n: usize) -> Result<Self, String> {
+        let mut samples = match kind {
+            SampleType::U8 => Self::U8(Vec::new()),
+            SampleType::U16 => Self::U16(Vec::new()),
+            SampleType::I16 => Self::I16(Vec::new()),
+            SampleType::I32 => Self::I32(Vec::new()),
+            SampleType::U32 => Self::U32(Vec::new()),
+            SampleType::F32 => Self::F32(Vec::new()),
+            SampleType::F64 => Self::F64(Vec::new()),
+        };
+        each!(&mut samples, v => {
+            v.try_reserve_exact(n).map_err(|_| format!("needs memory for {n} samples of {} bytes", kind.bytes()))?;
+            v.resize(n, Default::default());
+        });
+        Ok(samples)
+    }
+
+    /// From the bytes of `bytes.len() / kind.bytes()` samples.
+    pub(super) fn from_bytes(kind: SampleType, bytes: &[u8], big_endian: bool) -> Self {
+        macro_rules! convert {
+            ($t:ty) => {
+                bytes
+                    .as_chunks::<{ size_of::<$t>() }>()
+                    .0
+                    .iter()
+                    .map(|b| if big_endian { <$t>::from_be_bytes(*b) } else { <$t>::from_le_bytes(*b) })
+                    .collect()
+            };
+        }
+        match kind {
+            SampleType::U8 => Self::U8(bytes.to_vec()),
+            SampleType::U16 => Self::U16(convert!(u16)),
+            SampleType::I16 => Self::I16(convert!(i16)),
+            SampleType::I32 => Self::I32(convert!(i32)),
+            SampleType::U32 => Self::U32(convert!(u32)),
+            SampleType::F32 => Self::F32(convert!(f32)),
+            SampleType::F64 => Self::F64(convert!(f64)),
+        }
+    }
+
+    /// Writes the samples' bytes, little-endian, row by row of `cols`.
+    pub(super) fn write_le(&self, file: &mut impl std::io::Write, cols: usize) -> std::io::Result<()> {
+        each!(self, v => {
+            let mut bytes = Vec::new();
+            for row in v.chunks(cols.max(1)) {
+                bytes.clear();
+                row.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
+                file.write_all(&bytes)?;
+            }
+        });
+        Ok(())
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        each!(self, v => v.len())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Their type.
+    pub fn kind(&self) -> SampleType {
+        match self {
+            Self::U8(_) => SampleType::U8,
+            Self::U16(_) => SampleType::U16,
+            Self::I16(_) => SampleType::I16,
+            Self::I32(_) => SampleType::I32,
+            Self::U32(_) => SampleType::U32,
+            Self::F32(_) => SampleType::F32,
+            Self::F64(_) => SampleType::F64,
+        }
+    }
+
+    /// Sample number `k`, counted row by row from 0; every type fits an `f64` exactly.
+    pub fn get(&self, k: usize) -> f64 {
+        match self {
+            Self::U8(v) => f64::from(v[k]),
+            Self::U16(v) => f64::from(v[k]),
+            Self::I16(v) => f64::from(v[k]),
+            Self::I32(v) => f64::from(v[k]),
+            Self::U32(v) => f64::from(v[k]),
+            Self::F32(v) => f64::from(v[k]),
+            Self::F64(v) => v[k],
+        }
+    }
+
+    /// The samples of these numbers ([`Samples::get`]), in order.
+    pub fn numbers(&self, range: Range<usize>) -> Vec<f64> {
+        fn all<T: Copy + Into<f64>>(v: &[T]) -> Vec<f64> {
+            v.iter().map(|x| (*x).into()).collect()
+        }
+        each!(self, v => all(&v[range]))
+    }
+
+    /// The same samples with every row (of `cols`) at its mirrored place, south for north.
+    pub(super) fn flipped(self, cols: usize) -> Self {
+        fn flip<T: Copy>(v: Vec<T>, cols: usize) -> Vec<T> {
+            v.chunks(cols.max(1)).rev().flatten().copied().collect()
+        }
+        match self {
+            Self::U8(v) => Self::U8(flip(v, cols)),
+            Self::U16(v) => Self::U16(flip(v, cols)),
+            Self::I16(v) => Self::I16(flip(v, cols)),
+            Self::I32(v) => Self::I32(flip(v, cols)),
+            Self::U32(v) => Self::U32(flip(v, cols)),
+            Self::F32(v) => Self::F32(flip(v, cols)),
+            Self::F64(v) => Self::F64(flip(v, cols)),
+        }
+    }
+
+    /// Samples given column by column (Fortran order), row by row.
+    pub(super) fn transposed(self, [rows, cols]: Size) -> Self {
+        fn turn<T: Copy>(v: &[T], rows: usize, cols: usize) -> Vec<T> {
+            (0..rows).flat_map(|i| (0..cols).map(move |j| v[j * rows + i])).collect()
+        }
+        match self {
+            Self::U8(v) => Self::U8(turn(&v, rows, cols)),
+            Self::U16(v) => Self::U16(turn(&v, rows, cols)),
+            Self::I16(v) => Self::I16(turn(&v, rows, cols)),
+            Self::I32(v) => Self::I32(turn(&v, rows, cols)),
+            Self::U32(v) => Self::U32(turn(&v, rows, cols)),
+            Self::F32(v) => Self::F32(turn(&v, rows, cols)),
+            Self::F64(v) => Self::F64(turn(&v, rows, cols)),
+        }
+    }
+}
+
+/// What a raster is, apart from its samples.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    /// Rows and columns.
+    pub size: Size,
+    /// Type of its samples.
+    pub kind: SampleType,
+    /// The sample that stands for no data; `None` where none does.
+    pub nodata: Option<f64>,
+    /// Factor and offset from sample to value; `[1, 0]` where nothing is said.
+    pub scale: [f64; 2],
+    /// Unit of the values, as the file words it; `None` where it says nothing.
+    pub unit: Option<String>,
+    /// What the values are, in a word, to be written; `None` where nothing is to be said.
+    pub description: Option<String>,
+    /// Where the cells lie, and the keys of the CRS; `None` where nothing is said.
+    pub georeference: Option<Georeference>,
+    /// What a reader left out or had to assume.
+    pub warnings: Vec<String>,
+}
+
+impl Head {
+    /// Samples of a size and type of which nothing more is known.
+    pub fn new(size: Size, kind: SampleType) -> Self {
+        Self {
+            size,
+            kind,
+            nodata: None,
+            scale: [1.0, 0.0],
+            unit: None,
+            description: None,
+            georeference: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// A file's samples, and what the file says of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Raster {
+    /// Rows and columns.
+    pub size: Size,
+    /// The samples, one a cell; none where this is only a head.
+    pub samples: Samples,
+    /// The sample that stands for no data, before its scale; `None` where none does.
+    pub nodata: Option<f64>,
+    /// Factor and offset from sample to value (GDAL's band scale); `[1, 0]` where the file says nothing.
+    pub scale: [f64; 2],
+    /// Whether the file itself says what its samples mean, by a scale or a unit.
+    pub scaled: bool,
+    /// Unit of the values, as the file words it; `None` where it says nothing.
+    pub unit: Option<String>,
+    /// Where the cells lie, and the keys of the CRS; `None` where nothing is said.
+    pub georeference: Option<Georeference>,
+    /// One a cell, row by row: true where a mask says that there is no data; `None` without a mask.
+    pub mask: Option<Vec<bool>>,
+    /// What the reader left out or had to assume.
+    pub warnings: Vec<String>,
+}
+
+impl Raster {
+    /// Samples of which nothing more is known.
+    pub fn new(size: Size, samples: Samples) -> Self {
+        Self {
+            size,
+            samples,
+            nodata: None,
+            scale: [1.0, 0.0],
+            scaled: false,
+            unit: None,
+            georeference: None,
+            mask: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// What it is, apart from its samples.
+    pub fn head(&self) -> Head {
+        Head {
+            nodata: self.nodata,
+            scale: self.scale,
+            unit: self.unit.clone(),
+            georeference: self.georeference.clone(),
+            warnings: self.warnings.clone(),
+            ..Head::new(self.size, self.samples.kind())
+        }
+    }
+
+    /// Leaves out the cells where `mask` is true, beside those left out already.
+    pub(super) fn mask_out(&mut self, mask: Vec<bool>) {
+        match &mut self.mask {
+            Some(own) => own.iter_mut().zip(mask).for_each(|(own, other)| *own |= other),
+            None => self.mask = Some(mask),
+        }
+    }
+
+    /// Whether a mask leaves out cell number `k`, counted row by row from 0.
+    pub fn is_masked(&self, k: usize) -> bool {
+        self.mask.as_ref().is_some_and(|mask| mask[k])
+    }
+}

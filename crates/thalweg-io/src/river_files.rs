@@ -1,0 +1,361 @@
+//! GeoJSON of rivers and lakes, read back to be checked: within limits that no river breaks.
+//!
+//! A check walks along every line and over every width. What a file says of them is weighed first, so that the work stays in
+//! proportion to the terrain whatever the file says.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::place::Place;
+use super::plain;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_rivers::check::{WrittenLake, WrittenReach};
+use thalweg_rivers::line_cells::walk;
+
+/// Bytes of a document that any terrain may have, and those for each of its cells.
+const BYTES: [u64; 2] = [16 << 20, 64];
+
+/// Parts of a cell that places are read back in.
+const SNAP: f64 = 1e7;
+
+/// Cells beyond the terrain's sides in which a line may lie.
+const MARGIN: f64 = 2.0;
+
+/// Stretches of lines that may pass a cell.
+const CROWD: u16 = 128;
+
+/// Mouths that may be given.
+const MOUTHS: usize = 10_000;
+
+/// Heights and depths of water that are believed, in metres.
+const LEVELS: f64 = 20_000.0;
+
+/// The longest document that is read for a terrain of this grid, in bytes: 16 MiB, and 64 bytes a cell.
+pub fn most_bytes(grid: &Grid) -> u64 {
+    BYTES[0].saturating_add(BYTES[1].saturating_mul(grid.len() as u64))
+}
+
+/// Reads the reaches of a GeoJSON document (bytes of its text); the error is the problem in words.
+///
+/// # Errors
+/// What is no list of reaches; a reach of under two points, or whose levels and widths are not one a point; reaches that cannot be: over 2
+/// cells outside the terrain, beyond ±20 000 m, wider than the terrain, more than it has room for.
+pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<WrittenReach>, String> {
+    let document: Document<River> = parsed(text, "is no reach as `rivers` writes it")?;
+    let place = Place::of(grid);
+    let written =
+        document.features.into_iter().map(|river| river.properties.written(&river.geometry.coordinates, &place));
+    let reaches = written.collect::<Result<Vec<_>, _>>()?;
+    reaches.iter().try_for_each(|reach| plausible(reach, grid))?;
+    crowded(&reaches, grid)?;
+    Ok(reaches)
+}
+
+/// Reads the lakes of a GeoJSON document (bytes of its text); the error is the problem in words.
+///
+/// # Errors
+/// What is no list of lakes; a level beyond ±20 000 m.
+pub fn parse_lakes(text: &[u8]) -> Result<Vec<WrittenLake>, String> {
+    let document: Document<Water> = parsed(text, "is no lake as `rivers` writes it")?;
+    let lakes = document.features.into_iter().map(|feature| {
+        let Lake { id, level_m: level, runoff } = feature.properties;
+        if level.abs() > LEVELS {
+            return Err(format!("lake {id} stands at {level} m; allowed is -{LEVELS} to {LEVELS}"));
+        }
+        Ok(WrittenLake { id, level, runoff })
+    });
+    lakes.collect()
+}
+
+/// What is said of a network beside its lines.
+#[derive(Deserialize)]
+#[non_exhaustive]
+pub struct Header {
+    /// Sea level in metres; `None` without a sea.
+    pub sea_level: Option<f64>,
+    /// Cells (row, column) that were given as mouths.
+    #[serde(default)]
+    pub mouths: Vec<[usize; 2]>,
+}
+
+/// Reads what is said of a network (bytes of JSON); the error is the problem in words.
+///
+/// # Errors
+/// What is no such note; over 10 000 mouths.
+pub fn parse_about(text: &[u8]) -> Result<Header, String> {
+    let about: Header = parsed(text, "is no note as `rivers` writes it")?;
+    if about.mouths.len() > MOUTHS {
+        return Err(format!("names {} mouths; allowed is {MOUTHS}", about.mouths.len()));
+    }
+    Ok(about)
+}
+
+/// Reads what a file holds, of at most [`most_bytes`]; `parse` says what is wrong with it.
+///
+/// # Errors
+/// A file that cannot be read, is too long for this grid, or for which there is no memory; what `parse` says.
+pub fn read_as<T>(path: &Path, grid: &Grid, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T> {
+    let text = plain::read(path, most_bytes(grid))?;
+    // A number of two characters becomes eight bytes, in lists that grow.
+    memory::room(&path.display().to_string(), (text.len() as u64).saturating_mul(12))?;
+    parse(&text).map_err(|problem| Error::file(path, problem))
+}
+
+fn parsed<T: DeserializeOwned>(text: &[u8], what: &str) -> Result<T, String> {
+    serde_json::from_slice(text).map_err(|error| format!("{what}: {}", plain::clipped(&error.to_string())))
+}
+
+#[derive(Deserialize)]
+struct Document<F> {
+    features: Vec<F>,
+}
+
+#[derive(Deserialize)]
+struct River {
+    properties: Reach,
+    geometry: Line,
+}
+
+#[derive(Deserialize)]
+struct Water {
+    properties: Lake,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    coordinates: Vec<Point>,
+}
+
+/// The first two numbers of a point.
+struct Point([f64; 2]);
+
+impl<'de> Deserialize<'de> for Point {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Pair;
+        impl<'de> Visitor<'de> for Pair {
+            type Value = Point;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a point, two numbers or more")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Point, A::Error> {
+                let mut next = |at| {
+                    let number = numbers.next_element::<f64>()?;
+                    number.ok_or_else(|| serde::de::Error::invalid_length(at, &"a point, two numbers or more"))
+                };
+                let point = Point([next(0)?, next(1)?]);
+                while numbers.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(point)
+            }
+        }
+        from.deserialize_seq(Pair)
+    }
+}
+
+#[derive(Deserialize)]
+struct Reach {
+    id: u32,
+    run: u32,
+    lake_from: Option<u32>,
+    lake_to: Option<u32>,
+    parts_from: Option<u32>,
+    downstream: Option<u32>,
+    ends: String,
+    #[serde(rename = "discharge_from_m3_s")]
+    discharge_from: f64,
+    #[serde(rename = "discharge_m3_s")]
+    discharge: f64,
+    surfaces_m: Vec<f64>,
+    beds_m: Vec<f64>,
+    widths_m: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Lake {
+    id: u32,
+    level_m: f64,
+    #[serde(rename = "runoff_m3_s")]
+    runoff: f64,
+}
+
+impl Reach {
+    fn written(self, line: &[Point], place: &Place) -> Result<WrittenReach, String> {
+        let counts = [self.surfaces_m.len(), self.beds_m.len(), self.widths_m.len()];
+        if line.len() < 2 || counts != [line.len(); 3] {
+            let id = self.id;
+            let [surfaces, beds, widths] = counts;
+            return Err(format!(
+                "reach {id} has {} points, {surfaces} surfaces, {beds} beds and {widths} widths; as many of each are \
+                 needed, two at least",
+                line.len()
+            ));
+        }
+        // Coordinates of the earth bear a rounding that must not carry a place over the border of its cell.
+        let snapped = |place: [f64; 2]| place.map(|x| (x * SNAP).round() / SNAP);
+        Ok(WrittenReach {
+            id: self.id,
+            river: self.run,
+            lake_from: self.lake_from,
+            lake_to: self.lake_to,
+            parts_from: self.parts_from,
+            downstream: self.downstream,
+            end: self.ends,
+            discharge: [self.discharge_from, self.discharge],
+            places: line.iter().map(|point| snapped(place.back(point.0))).collect(),
+            surface: self.surfaces_m,
+            bed: self.beds_m,
+            width: self.widths_m,
+        })
+    }
+}
+
+/// Refuses a reach that lies outside the terrain, or whose levels and widths are none.
+fn plausible(reach: &WrittenReach, grid: &Grid) -> Result<(), String> {
+    let id = reach.id;
+    for (at, place) in reach.places.iter().enumerate() {
+        let inside = |k: usize| (-MARGIN..=grid.size[k] as f64 + MARGIN).contains(&place[k]);
+        if !inside(0) || !inside(1) {
+            let ([i, j], [rows, cols]) = (place, grid.size);
+            return Err(format!(
+                "reach {id} leaves the terrain at vertex {at}: row {i:.1}, column {j:.1} of {rows} × {cols} (rows × columns)"
+            ));
+        }
+    }
+    let wrong = |levels: &[f64]| levels.iter().position(|level| level.abs() > LEVELS);
+    for (name, levels) in [("surface", &reach.surface), ("bed", &reach.bed)] {
+        if let Some(at) = wrong(levels) {
+            return Err(format!("reach {id} has its {name} at {} m at vertex {at}; allowed is ±{LEVELS}", levels[at]));
+        }
+    }
+    let most = (grid.rows() + grid.cols()) as f64 * grid.cell;
+    if let Some(at) = reach.width.iter().position(|width| !(0.0..=most).contains(width)) {
+        return Err(format!(
+            "reach {id} is {} m wide at vertex {at}; allowed is 0 to {most}, what the terrain has room for",
+            reach.width[at]
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses more lines and wider water than there is room for.
+fn crowded(reaches: &[WrittenReach], grid: &Grid) -> Result<(), String> {
+    let cells = grid.len() as f64;
+    let (mut long, mut wide) = (0.0, 0.0);
+    for reach in reaches {
+        for pair in reach.places.windows(2) {
+            long += (pair[1][0] - pair[0][0]).abs() + (pair[1][1] - pair[0][1]).abs() + 1.0;
+        }
+        wide += reach.width.iter().map(|width| width / grid.cell + 1.0).sum::<f64>();
+    }
+    for (what, found, most) in
+        [("long", long, 4.0 * cells + 1e5), ("wide, vertex by vertex,", wide, 16.0 * cells + 1e6)]
+    {
+        if found > most {
+            return Err(format!(
+                "has reaches that are {found:.0} cells {what} in all; allowed is {most:.0} on this terrain"
+            ));
+        }
+    }
+    let size: Size = grid.size.map(|n| n + 2 * MARGIN as usize + 2);
+    let mut passes = Field::new(size, 0u16);
+    for reach in reaches {
+        let mut full = None;
+        let mut add = |cell: [i64; 2]| {
+            let [i, j] = [0, 1].map(|k| (cell[k] + MARGIN as i64).clamp(0, size[k] as i64 - 1) as usize);
+            passes[(i, j)] += 1;
+            if passes[(i, j)] > CROWD {
+                full.get_or_insert(cell);
+                passes[(i, j)] = CROWD;
+            }
+        };
+        for pair in reach.places.windows(2) {
+            add(pair[0].map(|x| x.floor() as i64));
+            walk(pair[0], pair[1], &mut add);
+        }
+        if let Some([i, j]) = full {
+            let id = reach.id;
+            return Err(format!("has over {CROWD} stretches of river in the cell at row {i}, column {j} (reach {id})"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn grid() -> Grid {
+        Grid::new([20, 30], 10.0).unwrap()
+    }
+
+    /// A reach of two vertices, with some of its properties changed.
+    fn with(line: Value, change: Value) -> String {
+        let mut properties = json!({
+            "id": 0, "run": 1, "ends": "edge", "discharge_from_m3_s": 1.0, "discharge_m3_s": 2.0, "lake_from": null,
+            "surfaces_m": [2.0, 1.0], "beds_m": [1.5, 0.5], "widths_m": [3, 4.5],
+        });
+        properties.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let geometry = json!({"type": "LineString", "coordinates": line});
+        json!({"type": "FeatureCollection", "features": [{"properties": properties, "geometry": geometry}]}).to_string()
+    }
+
+    fn refusal(line: Value, change: Value) -> String {
+        parse_reaches(with(line, change).as_bytes(), &grid()).unwrap_err()
+    }
+
+    #[test]
+    fn a_reach_is_read_as_it_stands() {
+        let text = with(json!([[15.0, -25.0, 2.0], [295, -195]]), json!({"downstream": 7, "more": {"a": [1]}}));
+        let reaches = parse_reaches(text.as_bytes(), &grid()).unwrap();
+        let reach = &reaches[0];
+        assert_eq!((reach.places.clone(), reach.width.clone()), (vec![[2.5, 1.5], [19.5, 29.5]], vec![3.0, 4.5]));
+        assert_eq!((reach.downstream, reach.lake_from, reach.end.as_str()), (Some(7), None, "edge"));
+        let lakes = br#"{"features": [{"properties": {"id": 3, "level_m": 5, "runoff_m3_s": 0.5},
+                        "geometry": {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [0, 0]]]}}]}"#;
+        assert_eq!(parse_lakes(lakes).unwrap(), [WrittenLake { id: 3, level: 5.0, runoff: 0.5 }]);
+    }
+
+    #[test]
+    fn what_would_hang_a_check_is_refused() {
+        let good = || json!([[15.0, -25.0], [25.0, -35.0]]);
+        for (line, change, words) in [
+            (json!([[15.0, -25.0], [1.8e7, -25.0]]), json!({}), "leaves the terrain at vertex 1"),
+            (json!([[15.0, -25.0], [1e300, -25.0]]), json!({}), "leaves the terrain"),
+            (good(), json!({"widths_m": [3.0, 1e300]}), "m wide at vertex 1"),
+            (good(), json!({"widths_m": [-1.0, 1.0]}), "-1 m wide at vertex 0"),
+            (good(), json!({"beds_m": [0.0, -1e9]}), "bed at -1000000000 m"),
+            (good(), json!({"beds_m": [0.0]}), "1 beds"),
+            (good(), json!({"id": 5_000_000_000u64}), "is no reach"),
+            (good(), json!({"ends": 5}), "is no reach"),
+            (json!([[15.0], [1.0, 2.0]]), json!({}), "is no reach"),
+            (json!([15.0, 2.0]), json!({}), "is no reach"),
+            (json!([]), json!({}), "0 points"),
+        ] {
+            let message = refusal(line, change);
+            assert!(message.contains(words) && message.len() < 500, "{words}: {message}");
+        }
+        // A line to and fro: over the cell's limit first, over the terrain's on a longer one.
+        let many = |n: usize, far: f64| {
+            let line: Vec<[f64; 2]> = (0..n).map(|k| [5.0 + far * (k % 2) as f64, -5.0]).collect();
+            refusal(json!(line), json!({"surfaces_m": vec![1.0; n], "beds_m": vec![0.0; n], "widths_m": vec![1.0; n]}))
+        };
+        assert!(many(1000, 1.0).contains("over 128 stretches"), "{}", many(1000, 1.0));
+        assert!(many(5000, 290.0).contains("cells long in all"), "{}", many(5000, 290.0));
+        let message = refusal(good(), json!({"ends": {"x": "y".repeat(9000)}}));
+        assert!(message.len() < 500, "{message}");
+        for text in ["", "[]", "{\"features\": 5}", "{\"features\": [{}]}", "{\"features\": [{\"geometry\": null}]}"] {
+            assert!(
+                parse_reaches(text.as_bytes(), &grid()).is_err() && parse_lakes(text.as_bytes()).is_err(),
+                "{text}"
+            );
+        }
+        let deep = format!("{{\"features\": [{{\"x\": {}", "[".repeat(1_000_000));
+        assert!(parse_reaches(deep.as_bytes(), &grid()).is_err());
+    }
+}

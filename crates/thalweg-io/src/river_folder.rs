@@ -1,0 +1,241 @@
+//! What `rivers` leaves in a folder: the files of [`save_network`], a mesh of the water, a map, and the report that speaks for them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::apart::apart;
+use super::rivers::save_network;
+use super::{Draft, MapPixels, Saved, atomic, output, save_picture, save_world_file};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_render::pictures::picture::{Picture, size_within};
+use thalweg_render::pictures::rivers::draw_lines;
+use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, shade};
+use thalweg_render::pictures::water::Water;
+use thalweg_render::products::mesh_files::Glb;
+use thalweg_render::products::resample::resample;
+use thalweg_render::products::ribbon::ribbons;
+use thalweg_rivers::network::{FLOW, Mouth, Network};
+use thalweg_rivers::{Carved, Vertex, drained};
+
+/// Name of the report, which speaks for the other files.
+pub const REPORT: &str = "rivers.json";
+
+/// The files that are written.
+const FILES: [&str; 20] = [
+    "height.tif",
+    "rivers.tif",
+    "paths.tif",
+    "lakes.tif",
+    "bed.tif",
+    "water_surface.tif",
+    "wet.tif",
+    "distance.tif",
+    "catchments.tif",
+    "rivers.geojson",
+    "rivers.fgb",
+    "lakes.geojson",
+    "lakes.fgb",
+    "catchments.geojson",
+    "catchments.fgb",
+    "network.json",
+    "water.glb",
+    "rivers.png",
+    "rivers.pgw",
+    REPORT,
+];
+
+/// Whether these files may come into `folder`: none is among those in `reads`, and none is spoken for by the report of something else.
+/// Nothing is made.
+///
+/// # Errors
+/// The first file that may not: as [`apart`], and as [`output::check_names`].
+pub fn check_files(folder: &Path, reads: &[PathBuf]) -> Result<()> {
+    apart(reads, &FILES.map(|name| folder.join(name)))?;
+    output::check_names(folder, REPORT, &FILES.map(String::from))
+}
+
+/// Writes the files of a network for `folder`, which is there. `terrain` is the one that it was planned on; its ground becomes the carved
+/// one. `nodata` stands for no data in heights, as in [`SaveOptions`](super::SaveOptions). Files get their names by [`Draft::commit`].
+///
+/// # Errors
+/// As [`Draft::folder`], [`save_network`] and [`river_map`]; a file that cannot be written.
+pub fn draft_network(
+    folder: &Path,
+    terrain: &mut Terrain,
+    network: &Network,
+    carved: &Carved,
+    nodata: Option<f64>,
+) -> Result<Draft> {
+    let before = std::mem::replace(&mut terrain.ground, carved.ground.clone());
+    let terrain = &*terrain;
+    Draft::new(|draft| {
+        let at = draft.folder(folder)?;
+        let (files, said) = save_network(&at, terrain, network, carved, nodata)?;
+        draft.take(Saved { files, said });
+        draft.take(save_water_and_map(&at, terrain, network, carved)?);
+        let cut: i64 = before.as_slice().iter().zip(terrain.ground.as_slice()).map(|(a, b)| i64::from(a.0 - b.0)).sum();
+        draft.report = summary(terrain, network, carved);
+        draft.report["drains_before"] = drained::of_terrain(&before, terrain, None).into();
+        draft.report["drains"] = drained::of_terrain(&carved.ground, terrain, Some(&network.lake)).into();
+        draft.report["cut_m3"] = json!(cut as f64 / UNITS * terrain.grid.cell_area());
+        draft.report_to(&folder.join(REPORT), true);
+        Ok(())
+    })
+}
+
+fn save_water_and_map(at: &Path, terrain: &Terrain, network: &Network, carved: &Carved) -> Result<Saved> {
+    let mut saved = Saved::default();
+    if let Some(mesh) = ribbons(network, carved) {
+        let path = at.join("water.glb");
+        let glb = Glb::water(&mesh)?;
+        atomic(&path, |file| glb.write(file).map_err(Error::io(&path, "write")))?;
+        saved.add(path);
+    }
+    let map = at.join("rivers.png");
+    save_picture(&map, &river_map(terrain, network)?)?;
+    let drawn = drawn_size(terrain.grid.size);
+    let pixels = size_within(drawn, SCREEN);
+    let step = [0, 1].map(|k| between(terrain.grid.size[k], drawn[k]) * drawn[k] as f64 / pixels[k] as f64);
+    // The first sample lies on the middle of the first cell.
+    let half = [0, 1].map(|k| 0.5 - 0.5 * between(terrain.grid.size[k], drawn[k]));
+    let first = [0, 1].map(|k| half[k] + 0.5 * step[k]);
+    saved.add(save_world_file(&map, &terrain.grid, MapPixels { first, step })?);
+    saved.add(map);
+    Ok(saved)
+}
+
+/// What rivers.json holds (its schema is docs/report.schema.json).
+fn summary(terrain: &Terrain, network: &Network, carved: &Carved) -> Value {
+    let grid = &terrain.grid;
+    let lengths = network.rivers.iter().map(|run| network.lengths(run).last().copied().unwrap_or(0.0));
+    let ends = |word: fn(&Mouth) -> bool| network.rivers.iter().filter(|run| word(&run.mouth)).count();
+    let greatest = network.rivers.iter().filter_map(|run| run.vertices.last()).map(|end| end.flow).max().unwrap_or(0);
+    let water = carved.water.as_slice().iter().zip(carved.share.as_slice());
+    let volume: f64 = water.map(|(depth, share)| depth.metres() * f64::from(*share)).sum();
+    let lakes: BTreeSet<u32> = network.lake.as_slice().iter().copied().filter(|n| *n > 0).collect();
+    let rivers: BTreeSet<u32> = network.rivers.iter().map(|run| run.number).collect();
+    json!({
+        "thalweg": env!("CARGO_PKG_VERSION"),
+        "rows": grid.rows(),
+        "columns": grid.cols(),
+        "cell_size": grid.cell,
+        "sea_level": grid.sea_level.map(Height::metres),
+        "rivers": rivers.len(),
+        "lakes": lakes.len(),
+        "length_m": lengths.sum::<f64>(),
+        "to_sea": ends(|mouth| *mouth == Mouth::Sea),
+        "to_edge": ends(|mouth| *mouth == Mouth::Edge),
+        "to_outlet": ends(|mouth| *mouth == Mouth::Outlet),
+        "greatest_discharge": greatest as f64 / FLOW,
+        "water_m3": volume * grid.cell_area(),
+    })
+}
+
+/// Rows and columns of samples that a map of rivers is drawn of: of few cells more.
+fn drawn_size([rows, cols]: Size) -> Size {
+    let scale = RIVER_MAP as f64 / rows.max(cols) as f64;
+    let finer = scale > 1.0 && rows.min(cols) > 1;
+    [rows, cols].map(|n| if finer { ((n - 1) as f64 * scale).round() as usize + 1 } else { n })
+}
+
+/// Cells from one of so many samples to the next.
+fn between(cells: usize, samples: usize) -> f64 {
+    (cells.max(2) - 1) as f64 / (samples.max(2) - 1) as f64
+}
+
+/// Longer side in pixels that a map of rivers has at least.
+const RIVER_MAP: usize = 1600;
+
+/// The map of a network: its lakes filled, its rivers as wide as their water says. `terrain` is to be the one that the network lies on.
+///
+/// # Errors
+/// A network of another size than the terrain; as [`resample`] and [`shade`].
+pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
+    for [rows, cols] in [network.size, network.lake.size()] {
+        let [want_rows, want_cols] = terrain.grid.size;
+        if [rows, cols] != [want_rows, want_cols] {
+            let allowed = format!("{want_rows} × {want_cols} (the terrain)");
+            return Err(Error::value("network", format!("{rows} × {cols} cells"), allowed));
+        }
+    }
+    let bare = Terrain { layers: Default::default(), tables: Default::default(), ..terrain.clone() };
+    let [rows, cols] = bare.grid.size;
+    let size = drawn_size(bare.grid.size);
+    let drawn = if size == bare.grid.size { bare } else { resample(&bare, size)? };
+    let [tall, wide] = drawn.grid.size;
+    // Samples at the corners stay where they are: cells' middles lie at whole multiples.
+    let step = [0, 1].map(|k| between(network.size[k], drawn.grid.size[k]));
+    let lakes = Field::generate([tall, wide], |i, j| {
+        let at = [i as f64 * step[0], j as f64 * step[1]].map(|x| x.round() as usize);
+        let near = |at: usize, n: usize| at.saturating_sub(1)..(at + 2).min(n);
+        let around = near(at[0], rows).flat_map(|r| near(at[1], cols).map(move |c| (r, c)));
+        let levels = around.map(|cell| network.lake[cell]).filter(|lake| *lake > 0);
+        let level = levels.filter_map(|lake| network.lakes.get(lake as usize - 1)).map(|lake| lake.level).max();
+        level.map_or(Height::ZERO, |level| Height(level.0.saturating_sub(drawn.ground[(i, j)].0)).max(Height::ZERO))
+    });
+    let water = Water { pools: Some(&lakes), ..Water::default() };
+    let options = ShadeOptions { water, max_size: Some(SCREEN), ..ShadeOptions::default() };
+    let mut map = shade(&drawn, &options)?;
+    let pixels = [0, 1].map(|k| map.size()[k] as f64 / drawn.grid.size[k] as f64);
+    let place = |at: [f64; 2]| [0, 1].map(|k| (((at[k] - 0.5) / step[k] + 0.5) * pixels[k]) as f32);
+    let metres = network.cell * step[1] / pixels[1];
+    let broad = (map.size()[0].max(map.size()[1]) as f64 / RIVER_MAP as f64).max(0.5);
+    let ends = network.rivers.iter().filter_map(|run| run.vertices.last());
+    let greatest = ends.map(|end| end.discharge()).fold(1e-9, f64::max);
+    let half = |v: &Vertex| {
+        let share = (v.discharge() / greatest).sqrt();
+        (0.5 * v.width / metres).max(broad * (0.45 + 1.9 * share)) as f32
+    };
+    let lines: Vec<_> =
+        network.rivers.iter().map(|run| run.vertices.iter().map(|v| (place(v.place), half(v))).collect()).collect();
+    draw_lines(&mut map, &lines);
+    Ok(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_flow::Land;
+    use thalweg_rivers::{Design, Site, carve, plan};
+
+    /// A valley that falls to the south, and its river.
+    fn valley(size: Size) -> (Terrain, Network, Carved) {
+        let metres = |i: usize, j: usize| 200.0 - 2.0 * i as f64 + (j as f64 - 8.0).abs();
+        let ground = Field::generate(size, |i, j| Height::saturating(metres(i, j)));
+        let terrain = Terrain::from_ground(Grid::new(size, 20.0).unwrap(), ground).unwrap();
+        let site = Site::of(Land::of(&terrain));
+        let design = Design { catchment: 40.0 * 400.0, noise: 0.0, ..Design::default() };
+        let mut network = plan(&site, &design, Key::new(1, "rivers")).unwrap();
+        let carved = carve(&site, &design, &mut network);
+        (Terrain { ground: carved.ground.clone(), ..terrain }, network, carved)
+    }
+
+    #[test]
+    fn every_file_that_is_written_is_in_the_list() {
+        let (terrain, network, carved) = valley([30, 17]);
+        let folder = tempfile::tempdir().unwrap();
+        save_network(folder.path(), &terrain, &network, &carved, None).unwrap();
+        let found = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut found: BTreeSet<String> = found.map(|name| name.into_string().unwrap()).collect();
+        // Those of the water and the map, and the report.
+        found.extend(["water.glb", "rivers.png", "rivers.pgw", REPORT].map(String::from));
+        assert_eq!(found, BTreeSet::from(FILES.map(String::from)));
+    }
+
+    #[test]
+    fn a_map_of_another_land_is_refused() {
+        let (_, mut network, _) = valley([30, 17]);
+        let (terrain, ..) = valley([29, 17]);
+        let said = river_map(&terrain, &network).err().unwrap().to_string();
+        assert_eq!(said, "network = 30 × 17 cells: allowed is 29 × 17 (the terrain)");
+        network.size = [29, 17];
+        assert!(river_map(&terrain, &network).is_err());
+    }
+}

@@ -1,0 +1,281 @@
+//! A river network as files, and the same read back to be checked.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::features::{Feature, Geometry, Property, save_features};
+use super::terrain::{LoadOptions, SaveOptions, load, save};
+use super::{SampleType, Samples, read, river_files, save_samples, write_text};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::{Drainage, Land, basins};
+use thalweg_render::products::lakes::{areas, outlines};
+use thalweg_rivers::check::RiverFiles;
+use thalweg_rivers::network::{FLOW, Mouth, Network, ReachEnd, River, RiverReach, SHARES, Source};
+use thalweg_rivers::waypoints::MOUTHS;
+use thalweg_rivers::{Carved, Vertex, distance, waypoints};
+
+/// Bytes a cell that a network takes while it is read and checked.
+const BYTES: u64 = 72;
+
+/// Stands in rasters where there is no water.
+const DRY: f64 = -32_768.0;
+
+/// Writes a carved network into a folder: `height.tif` (64-bit floats, exact), the rasters `rivers`, `paths`, `lakes`, `bed`,
+/// `water_surface`, `wet`, `distance` and `catchments`, `rivers`, `lakes` and `catchments` as GeoJSON and FlatGeobuf, and `network.json`.
+///
+/// Rasters of rivers, paths and catchments hold one more than the run's index, lakes their number, 0 is none; bed and surface are metres,
+/// −32 768 where it is dry; `wet` is the share of a cell that is water, 0 to 1; `distance` is metres to the nearest river's water, −1 where
+/// there is none at all.
+///
+/// `terrain` is the terrain that was carved, with its ground as it is now. `nodata` stands for no data in heights, as in [`SaveOptions`].
+/// Returns the files, and what could not be kept, in words.
+///
+/// # Errors
+/// A file that cannot be written; a terrain without any data, or whose table of mouths is none.
+pub fn save_network(
+    folder: &Path,
+    terrain: &Terrain,
+    network: &Network,
+    carved: &Carved,
+    nodata: Option<f64>,
+) -> Result<(Vec<PathBuf>, Vec<String>)> {
+    let grid = &terrain.grid;
+    let mut files = Vec::new();
+    let mut path = |name: &str| {
+        files.push(folder.join(name));
+        folder.join(name)
+    };
+    let options = SaveOptions { sample: Some(SampleType::F64), nodata, ..SaveOptions::default() };
+    let mut said = save(path("height.tif"), terrain, &options)?;
+    let counts = |field: &Field<u32>| Samples::U32(field.as_slice().to_vec());
+    save_samples(path("rivers.tif"), grid, ["river", "1"], counts(&carved.river), Some(0.0))?;
+    save_samples(path("paths.tif"), grid, ["path of a river", "1"], counts(&paths(network)), Some(0.0))?;
+    save_samples(path("lakes.tif"), grid, ["lake", "1"], counts(&network.lake), Some(0.0))?;
+    let wet = |k: usize| carved.river[k] > 0 || network.lake[k] > 0;
+    let levels = |of: &dyn Fn(usize) -> i64| {
+        let level = |k: usize| if wet(k) { of(k) as f64 / UNITS } else { DRY };
+        Samples::F64((0..grid.len()).map(level).collect())
+    };
+    let ground = |k: usize| i64::from(terrain.ground[k].0);
+    save_samples(path("bed.tif"), grid, ["bed of the river", "m"], levels(&ground), Some(DRY))?;
+    let surface = levels(&|k| ground(k) + i64::from(carved.water[k].0));
+    save_samples(path("water_surface.tif"), grid, ["water surface", "m"], surface, Some(DRY))?;
+    save_samples(path("wet.tif"), grid, ["wet share", "1"], Samples::F32(carved.share.as_slice().to_vec()), None)?;
+    let near = distance::to_set(&carved.river.map(|river| *river > 0), grid.cell);
+    let near = near.map(|metres| if metres.is_finite() { *metres } else { -1.0 });
+    save_samples(path("distance.tif"), grid, ["distance to water", "m"], Samples::F32(near.into_vec()), Some(-1.0))?;
+    let catchments = catchments(terrain, network)?;
+    save_samples(path("catchments.tif"), grid, ["catchment", "1"], counts(&catchments), Some(0.0))?;
+    let rivers = reaches(network);
+    let lakes = lakes(network, grid.cell_area());
+    let basins = basins_of(network, &catchments, grid.cell_area());
+    for (name, features) in [("rivers", &rivers), ("lakes", &lakes), ("catchments", &basins)] {
+        said.extend(save_features(path(&format!("{name}.geojson")), features, grid)?);
+        save_features(path(&format!("{name}.fgb")), features, grid)?;
+    }
+    let about = json!({
+        "thalweg": env!("CARGO_PKG_VERSION"),
+        "cell_size": grid.cell,
+        "sea_level": grid.sea_level.map(Height::metres),
+        (MOUTHS): waypoints::mouths(terrain)?,
+    });
+    write_text(path("network.json"), &format!("{about:#}\n"))?;
+    Ok((files, said))
+}
+
+/// The paths of runs: one more than the run's index.
+fn paths(network: &Network) -> Field<u32> {
+    let mut paths = Field::new(network.size, 0);
+    for (number, river) in network.rivers.iter().enumerate() {
+        river.path.iter().for_each(|(k, _)| paths[*k as usize] = number as u32 + 1);
+    }
+    paths
+}
+
+/// For each cell one more than the index of the run through whose mouth its water leaves; 0 where it leaves by none.
+fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
+    let grid = terrain.grid.unrolled();
+    let land = Land { grid: &grid, ..Land::of(terrain) };
+    let drainage = Drainage::of(&land);
+    let mut basins = basins::basins(&drainage.surface(&land), drainage.directions())?;
+    let mut runs = vec![0; basins.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];
+    for (number, river) in network.rivers.iter().enumerate() {
+        let arm = matches!(river.source, Source::Parts { .. });
+        let leaves = !arm && matches!(river.mouth, Mouth::Sea | Mouth::Edge | Mouth::Outlet);
+        if let (true, Some((k, _))) = (leaves, river.path.last()) {
+            runs[basins[*k as usize] as usize] = number as u32 + 1;
+        }
+    }
+    runs[0] = 0;
+    basins.as_mut_slice().iter_mut().for_each(|basin| *basin = runs[*basin as usize]);
+    Ok(basins)
+}
+
+fn name(network: &Network, river: &River) -> Property {
+    Property::Word(format!("{:08x}", network.names[river.number as usize]))
+}
+
+/// Discharge and catchment at a reach's lower end, what joins there left out.
+fn end(network: &Network, reach: &RiverReach, joined: &[Vec<(u32, i64, i64)>]) -> (i64, i64) {
+    let vertex = network.rivers[reach.river as usize].vertices[reach.vertices[1] as usize];
+    let joins = joined[reach.river as usize].iter().filter(|(at, _, _)| *at == reach.vertices[1]);
+    joins.fold((vertex.flow, vertex.area), |(flow, area), (_, f, a)| (flow - f, area - a))
+}
+
+/// The reaches of rivers as lines.
+fn reaches(network: &Network) -> Vec<Feature> {
+    let reaches = network.reaches();
+    let mut joined: Vec<Vec<(u32, i64, i64)>> = vec![Vec::new(); network.rivers.len()];
+    for river in &network.rivers {
+        if let (Mouth::Joins { river: other, vertex }, Some(last)) = (river.mouth, river.vertices.last()) {
+            joined[other as usize].push((vertex, last.flow, last.area));
+        }
+        // An arm has taken its water there.
+        if let (Source::Parts { river: other, vertex }, Some(first)) = (river.source, river.vertices.first()) {
+            joined[other as usize].push((vertex, -first.flow, -first.area));
+        }
+    }
+    let lengths: Vec<Vec<f64>> = network.rivers.iter().map(|river| network.lengths(river)).collect();
+    let feature = |(id, reach): (usize, &RiverReach)| {
+        let river = &network.rivers[reach.river as usize];
+        let [first, last] = reach.vertices.map(|at| at as usize);
+        let vertices = &river.vertices[first..=last];
+        let length = lengths[reach.river as usize][last] - lengths[reach.river as usize][first];
+        let (flow, area) = end(network, reach, &joined);
+        let ends = last + 1 == river.vertices.len();
+        let lake_from = match river.source {
+            Source::Lake(lake) if first == 0 => Some(lake + 1),
+            _ => None,
+        };
+        let lake_to = match river.mouth {
+            Mouth::Lake(lake) if ends => Some(lake + 1),
+            _ => None,
+        };
+        let ending = if ends { ReachEnd::of(river.mouth) } else { ReachEnd::River };
+        let drop = vertices[0].surface.metres() - vertices[vertices.len() - 1].surface.metres();
+        let middle = vertices[vertices.len() / 2];
+        let reals = |of: &dyn Fn(&Vertex) -> f64| Property::Reals(vertices.iter().map(of).collect());
+        let word = |word: &str| Property::Word(word.to_string());
+        let real = Property::Real;
+        Feature {
+            shape: Geometry::Profile(vertices.iter().map(|v| (v.place, v.surface.metres())).collect()),
+            properties: vec![
+                ("id", Property::Count(Some(id as u32))),
+                ("name", name(network, river)),
+                ("run", Property::Count(Some(reach.river + 1))),
+                ("order", Property::Count(Some(reach.order))),
+                ("type", word(middle.kind.word())),
+                ("length_m", real(length)),
+                ("drop_m", real(drop)),
+                ("slope", real(if length > 0.0 { drop / length } else { 0.0 })),
+                ("discharge_from_m3_s", real(vertices[0].flow as f64 / FLOW)),
+                ("discharge_m3_s", real(flow as f64 / FLOW)),
+                ("catchment_m2", real(area as f64 / SHARES * network.cell * network.cell)),
+                ("width_m", real(middle.width)),
+                ("depth_m", real(middle.depth)),
+                ("lake_from", Property::Count(lake_from)),
+                ("lake_to", Property::Count(lake_to)),
+                ("parts_from", Property::Count(reach.parts_from)),
+                ("ends", word(ending.word())),
+                ("downstream", Property::Count(reach.downstream)),
+                ("surfaces_m", reals(&|v| v.surface.metres())),
+                ("beds_m", reals(&|v| v.bed.metres())),
+                ("widths_m", reals(&|v| v.width)),
+            ],
+        }
+    };
+    reaches.iter().enumerate().map(feature).collect()
+}
+
+/// The lakes as areas.
+fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
+    let mut runoff = vec![0i64; network.lakes.len()];
+    let mut leaves = vec![false; network.lakes.len()];
+    for river in &network.rivers {
+        if let (Source::Lake(lake), Some(first)) = (river.source, river.vertices.first()) {
+            runoff[lake as usize] += first.flow;
+            leaves[lake as usize] = true;
+        }
+        if let (Mouth::Lake(lake), Some(last)) = (river.mouth, river.vertices.last()) {
+            runoff[lake as usize] -= last.flow;
+        }
+    }
+    let mut cells = vec![0u64; network.lakes.len() + 1];
+    network.lake.as_slice().iter().for_each(|lake| cells[*lake as usize] += 1);
+    let feature = |(id, lines): (u32, Vec<_>)| {
+        let k = id as usize - 1;
+        let own = if leaves[k] { runoff[k] as f64 / FLOW } else { 0.0 };
+        Feature {
+            shape: Geometry::Area(areas(lines)),
+            properties: vec![
+                ("id", Property::Count(Some(id))),
+                ("level_m", Property::Real(network.lakes[k].level.metres())),
+                ("area_m2", Property::Real(cells[id as usize] as f64 * cell_area)),
+                ("runoff_m3_s", Property::Real(own)),
+            ],
+        }
+    };
+    outlines(&network.lake, true).into_iter().map(feature).collect()
+}
+
+/// The catchments of river mouths as areas.
+fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<Feature> {
+    let mut cells = vec![0u64; network.rivers.len() + 1];
+    catchments.as_slice().iter().for_each(|river| cells[*river as usize] += 1);
+    let feature = |(id, lines): (u32, Vec<_>)| Feature {
+        shape: Geometry::Area(areas(lines)),
+        properties: vec![
+            ("run", Property::Count(Some(id))),
+            ("name", name(network, &network.rivers[id as usize - 1])),
+            ("area_m2", Property::Real(cells[id as usize] as f64 * cell_area)),
+        ],
+    };
+    outlines(catchments, false).into_iter().map(feature).collect()
+}
+
+/// Reads what [`save_network`] wrote, to be checked.
+///
+/// # Errors
+/// A file that is missing, holds something else, or is of another size than `height.tif`; a world for which there is no memory.
+pub fn read_network(folder: &Path) -> Result<RiverFiles> {
+    let loaded = load(folder.join("height.tif"), &LoadOptions::default())?;
+    let terrain = loaded.terrain;
+    let size = terrain.grid.size;
+    memory::room(&folder.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;
+    let field = |name: &str| {
+        let path = folder.join(name);
+        let raster = read(&path)?;
+        if raster.size != size {
+            return Err(Error::file(&path, "is of another size than height.tif"));
+        }
+        Ok(raster.samples)
+    };
+    let counts = |name: &str| {
+        let samples = field(name)?;
+        Field::from_vec(size, (0..samples.len()).map(|k| samples.get(k) as u32).collect())
+    };
+    let surface = field("water_surface.tif")?;
+    let grid = &terrain.grid;
+    let reaches =
+        river_files::read_as(&folder.join("rivers.geojson"), grid, |text| river_files::parse_reaches(text, grid))?;
+    let lakes = river_files::read_as(&folder.join("lakes.geojson"), grid, river_files::parse_lakes)?;
+    let about = river_files::read_as(&folder.join("network.json"), grid, river_files::parse_about)?;
+    Ok(RiverFiles {
+        cell: terrain.grid.cell,
+        sea: about.sea_level,
+        mouths: about.mouths,
+        known: Field::generate(size, |i, j| !terrain.is_nodata(i, j)),
+        ground: terrain.ground.map(|height| height.metres()),
+        river: counts("rivers.tif")?,
+        path: counts("paths.tif")?,
+        lake: counts("lakes.tif")?,
+        surface: Field::from_vec(size, (0..surface.len()).map(|k| surface.get(k)).collect())?,
+        reaches,
+        lakes,
+    })
+}

@@ -1,0 +1,346 @@
+//! From a terrain to a file, with its sidecar where the file cannot say what its samples mean.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::sidecar::{ByteOrder, Engines, RowOrder};
+use super::{Format, Overviews, Raster, SampleType, Samples, Sidecar, check_sample, geokeys, write_as};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Georeference, Grid, PixelIs};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, Terrain};
+
+/// What stands for no data if nothing else does: the first of these that lies among no heights, and NaN if all do. `f32` holds them exactly.
+const NODATA: [f64; 4] = [-9999.0, -32_768.0, f32::MIN as f64, f32::MAX as f64];
+
+/// How a terrain is written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SaveOptions {
+    /// Type of the samples: `f32`, `f64` (exact), `u16` or `u8` (stretched from lowest to highest, with a sidecar); the
+    /// format's usual one if not said ([`Format::writes`]).
+    pub sample: Option<SampleType>,
+    /// Value for cells without data in floating-point files. If it is not said, or lies among the heights, as the file holds them, it is the
+    /// first of −9999, −32768, −3.4e38 and 3.4e38 (the ends of `f32`) that does not, or NaN.
+    pub nodata: Option<f64>,
+    /// For the sidecar: the world's seed, if it has one.
+    pub seed: Option<u64>,
+    /// For the sidecar: the hash of the recipe, if there is one.
+    pub recipe_hash: Option<String>,
+}
+
+/// Writes the ground in metres; the ending picks the format. Returns what was lost or had to be changed, in words.
+///
+/// `f64` holds every height exactly; whole samples are stretched over the range of heights and a sidecar is written, as
+/// it is for R32 and NPY, which cannot hold a cell size. A GeoTIFF without CRS still holds the cell size.
+///
+/// # Errors
+/// As [`write()`](super::write); samples of type `i16`, `i32` or `u32`, which would lose the slopes; a terrain without any data.
+pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) -> Result<Vec<String>> {
+    let ground = terrain.ground.as_slice();
+    let sheet = Sheet {
+        grid: &terrain.grid,
+        mask: terrain.nodata.as_ref(),
+        value: &|k| ground[k].metres(),
+        name: "height",
+        unit: "m",
+        range: terrain.range().map(|range| range.map(Height::metres)),
+        heights: true,
+    };
+    sheet.save(path.as_ref(), options)
+}
+
+/// Writes a layer as `f32` (a picture or R16: stretched, with a sidecar) with the terrain's georeference and nodata mask. Counts go into a
+/// TIFF as whole numbers of 8 bits, or of 32 if they need them, whose highest code stands for no data.
+///
+/// `name` is said in messages; a layer of that name in the terrain tells the unit. Without one heights are metres, and others have none.
+///
+/// # Errors
+/// As [`write()`](super::write); cells of another size than the terrain; no cell with data and a finite
+/// value, but for counts in a TIFF; of those a count of 2³² − 1 on a terrain with cells without data.
+pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
+    let path = path.as_ref();
+    let sample = Format::of(path)?.writes().contains(&SampleType::F32).then_some(SampleType::F32);
+    save_layer_as(path, terrain, name, cells, sample)
+}
+
+/// Writes a layer as [`save_layer`] does, its samples of the type `sample`, or of the format's usual one. `f64` holds every
+/// layer exactly: heights, counts, and floats alike. Counts in a TIFF are whole numbers whatever `sample` says.
+///
+/// # Errors
+/// As [`save_layer`], and samples of type `i16`, `i32` or `u32`.
+pub fn save_layer_as(
+    path: impl AsRef<Path>,
+    terrain: &Terrain,
+    name: &str,
+    cells: &Cells,
+    sample: Option<SampleType>,
+) -> Result<()> {
+    let path = path.as_ref();
+    if cells.size() != terrain.grid.size {
+        let ([rows, cols], [want_rows, want_cols]) = (cells.size(), terrain.grid.size);
+        let problem = format!("is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}");
+        return Err(Error::layer(name, problem));
+    }
+    let value = |k: usize| match cells {
+        Cells::Height(field) => field[k].metres(),
+        Cells::Float(field) => f64::from(field[k]),
+        Cells::Count(field) => f64::from(field[k]),
+    };
+    let mask = terrain.nodata.as_ref();
+    if let (Cells::Count(counts), Format::Tiff) = (cells, Format::of(path)?) {
+        return save_counts(path, terrain, name, counts);
+    }
+    let valid = (0..terrain.grid.len()).filter(|k| mask.is_none_or(|m| !m[*k])).map(value);
+    let range = valid.filter(|v| v.is_finite()).fold(None, |range: Option<[f64; 2]>, v| match range {
+        None => Some([v, v]),
+        Some([low, high]) => Some([v.min(low), v.max(high)]),
+    });
+    let metres = matches!(cells, Cells::Height(_));
+    let unit = terrain.layers.get(name).map_or(if metres { "m" } else { "1" }, |layer| layer.unit.as_str());
+    let sheet = Sheet { grid: &terrain.grid, mask, value: &value, name, unit, range, heights: false };
+    sheet.save(path, &SaveOptions { sample, ..SaveOptions::default() }).map(drop)
+}
+
+/// Writes whole numbers as such, in as many bits as they need; the highest code stands for no data.
+fn save_counts(path: &Path, terrain: &Terrain, name: &str, counts: &Field<u32>) -> Result<()> {
+    let mask = terrain.nodata.as_ref();
+    let is_missing = |k: usize| mask.is_some_and(|mask| mask[k]);
+    let most = (0..counts.len()).filter(|k| !is_missing(*k)).map(|k| counts[k]).max();
+    if mask.is_some() && most == Some(u32::MAX) {
+        return Err(Error::layer(name, format!("holds {}, the code that stands for no data in a file", u32::MAX)));
+    }
+    let is_small = most.is_none_or(|most| most < u32::from(u8::MAX));
+    let none = if is_small { u32::from(u8::MAX) } else { u32::MAX };
+    let codes = (0..counts.len()).map(|k| if is_missing(k) { none } else { counts[k] });
+    let samples = match is_small {
+        true => Samples::U8(codes.map(|code| code as u8).collect()),
+        false => Samples::U32(codes.collect()),
+    };
+    let unit = terrain.layers.get(name).map_or("1", |layer| layer.unit.as_str());
+    save_samples(path, &terrain.grid, [name, unit], samples, mask.map(|_| f64::from(none)))
+}
+
+/// Writes samples as they are, one a cell, with the terrain's georeference; `name` and `unit` say what they are (`1`: they have no unit),
+/// `nodata` is the sample that stands for no data.
+///
+/// # Errors
+/// As [`write()`](super::write); another number of samples than the grid has cells.
+pub fn save_samples(
+    path: impl AsRef<Path>,
+    grid: &Grid,
+    [name, unit]: [&str; 2],
+    samples: Samples,
+    nodata: Option<f64>,
+) -> Result<()> {
+    let (unit, overviews) = ((unit != "1").then(|| unit.to_string()), Overviews::of(samples.kind()));
+    let raster = Raster { nodata, unit, georeference: Some(placed(grid)), ..Raster::new(grid.size, samples) };
+    write_as(path.as_ref(), &raster, overviews, Some(name))
+}
+
+/// Whether [`save()`] writes a sidecar beside such a file; `sample` as in [`SaveOptions`].
+///
+/// # Errors
+/// An ending that names no format.
+pub fn writes_sidecar(path: &Path, sample: Option<SampleType>) -> Result<bool> {
+    let format = Format::of(path)?;
+    Ok(sample.or(format.writes().first().copied()).is_some_and(|kind| needs_sidecar(format, kind)))
+}
+
+/// Whether such a file cannot say by itself what its samples mean.
+fn needs_sidecar(format: Format, kind: SampleType) -> bool {
+    kind.full().is_some() || matches!(format, Format::R32 | Format::Npy | Format::Exr)
+}
+
+/// One value to a cell, to be written.
+struct Sheet<'a> {
+    grid: &'a Grid,
+    mask: Option<&'a Field<bool>>,
+    value: &'a (dyn Fn(usize) -> f64 + Sync),
+    name: &'a str,
+    unit: &'a str,
+    /// Lowest and highest value where there is data.
+    range: Option<[f64; 2]>,
+    /// Whether the values are elevations.
+    heights: bool,
+}
+
+impl Sheet<'_> {
+    fn save(&self, path: &Path, options: &SaveOptions) -> Result<Vec<String>> {
+        let format = Format::of(path)?;
+        let kind = options.sample.or(format.writes().first().copied()).unwrap_or(SampleType::I16);
+        check_sample(format, kind)?;
+        let Some(range) = self.range else {
+            return Err(Error::file(path, "is not written: no cell has data"));
+        };
+        let mut warnings = Vec::new();
+        let (samples, nodata, [minimum, maximum]) = match kind {
+            SampleType::F32 | SampleType::F64 => {
+                let nodata = self.nodata_value(kind, range, options.nodata, &mut warnings);
+                (self.plain(kind, nodata), self.mask.map(|_| nodata), range)
+            }
+            SampleType::U8 | SampleType::U16 => self.stretched(kind, range),
+            SampleType::I16 | SampleType::I32 | SampleType::U32 => {
+                return Err(Error::value("sample type", kind, "f32, f64, u16, u8 (whole metres lose the slopes)"));
+            }
+        };
+        let georeference = placed(self.grid);
+        if format != Format::Tiff && self.grid.georeference.as_ref().is_some_and(geokeys::has_crs) {
+            warnings.push(format!("{format} keeps no coordinate reference system; write .tif to keep it"));
+        }
+        // Codes are no metres: the sidecar tells what they mean.
+        let unit = (kind.full().is_none() && self.unit != "1").then(|| self.unit.to_string());
+        // A nodata code needs no tag where the sidecar says it and no reader looks for one.
+        let raster = Raster { nodata, unit, georeference: Some(georeference), ..Raster::new(self.grid.size, samples) };
+        write_as(path, &raster, Overviews::Means, Some(self.name))?;
+        if needs_sidecar(format, kind) {
+            let [rows, columns] = self.grid.size;
+            let engines = self.heights.then(|| Engines::new(minimum, maximum, self.grid.size, self.grid.cell));
+            let sidecar = Sidecar {
+                minimum,
+                maximum,
+                unit: self.unit.to_string(),
+                cell_size: self.grid.cell,
+                rows,
+                columns,
+                sample: kind,
+                byte_order: if format == Format::Png { ByteOrder::Big } else { ByteOrder::Little },
+                row_order: RowOrder::North,
+                nodata,
+                engines,
+                seed: options.seed,
+                recipe_hash: options.recipe_hash.clone(),
+                thalweg: Some(env!("CARGO_PKG_VERSION").to_string()),
+            };
+            sidecar.write(path)?;
+        }
+        Ok(warnings)
+    }
+
+    /// The value for no data: what was asked for unless a cell with data has it in a file of such samples.
+    fn nodata_value(
+        &self,
+        kind: SampleType,
+        [low, high]: [f64; 2],
+        asked: Option<f64>,
+        warnings: &mut Vec<String>,
+    ) -> f64 {
+        // Rounded to 32 bits a height may become the value that it was beside.
+        let held = |v: f64| if kind == SampleType::F32 { f64::from(v as f32) } else { v };
+        let taken = |v: f64| (held(low)..=held(high)).contains(&held(v));
+        let free = NODATA.into_iter().find(|v| !taken(*v)).unwrap_or(f64::NAN);
+        match asked {
+            Some(value) if !taken(value) => value,
+            Some(value) if self.mask.is_some() => {
+                warnings.push(format!("nodata value {value} lies among the heights; {free} is written instead"));
+                free
+            }
+            _ => free,
+        }
+    }
+
+    fn is_masked(&self, k: usize) -> bool {
+        self.mask.is_some_and(|m| m[k])
+    }
+
+    /// The values as they are.
+    fn plain(&self, kind: SampleType, nodata: f64) -> Samples {
+        let value = |k| if self.is_masked(k) { nodata } else { (self.value)(k) };
+        let cells = (0..self.grid.len()).into_par_iter().map(value);
+        match kind {
+            SampleType::F32 => Samples::F32(cells.map(|v| v as f32).collect()),
+            _ => Samples::F64(cells.collect()),
+        }
+    }
+
+    /// The values stretched over the codes; with the nodata code and the values of code 0 and of the highest code.
+    /// Where there are cells without data they have code 0, and data begins at 1.
+    fn stretched(&self, kind: SampleType, [low, high]: [f64; 2]) -> (Samples, Option<f64>, [f64; 2]) {
+        let full = kind.full().unwrap_or(65_535.0);
+        let high = if high > low { high } else { low + 1.0 }; // of flat land any range tells the height
+        let first = f64::from(u8::from(self.mask.is_some()));
+        let zero = low - first * (high - low) / (full - first);
+        let code = |k: usize| {
+            let code = first + ((self.value)(k) - low) / (high - low) * (full - first);
+            if self.is_masked(k) { 0.0 } else { code.round() }
+        };
+        let codes = (0..self.grid.len()).into_par_iter().map(code);
+        let samples = match kind {
+            SampleType::U8 => Samples::U8(codes.map(|c| c as u8).collect()),
+            _ => Samples::U16(codes.map(|c| c as u16).collect()),
+        };
+        (samples, self.mask.map(|_| 0.0), [zero, high])
+    }
+}
+
+/// The grid's georeference moved to its window's corner: what [`save()`] writes. If it has no transform, it gets one in metres, with
+/// the north-western corner of world cell (0, 0) at 0, 0.
+pub fn save_place(grid: &Grid) -> Georeference {
+    placed(grid)
+}
+
+pub(super) fn placed(grid: &Grid) -> Georeference {
+    let [i, j] = grid.origin.map(|n| n as f64);
+    let mut georeference = grid.georeference.clone().unwrap_or_default();
+    let t = georeference.transform.unwrap_or([0.0, grid.cell, 0.0, 0.0, 0.0, -grid.cell]);
+    if georeference.transform.is_none() && !geokeys::has_crs(&georeference) {
+        georeference.pixel = PixelIs::Area;
+    }
+    georeference.transform = Some([t[0] + j * t[1] + i * t[2], t[1], t[2], t[3] + j * t[4] + i * t[5], t[4], t[5]]);
+    georeference
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read;
+
+    /// Four cells in a row, the last of them without data.
+    fn holed() -> Terrain {
+        let terrain = Terrain::new(Grid::new([1, 4], 10.0).unwrap());
+        Terrain { nodata: Some(Field::generate([1, 4], |_, j| j == 3)), ..terrain }
+    }
+
+    #[test]
+    fn no_cell_with_data_has_the_value_for_no_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tif");
+        let mut land = holed();
+        let heights = |metres: [f64; 4]| Field::generate([1, 4], |_, j| Height::saturating(metres[j]));
+        // Beside −9999 and beside what is asked for by less than f32 tells.
+        land.ground = heights([-9998.9999, 5.0, 7.0, 5.0]);
+        for (sample, nodata) in [(SampleType::F32, -32_768.0), (SampleType::F64, -9999.0)] {
+            save(&path, &land, &SaveOptions { sample: Some(sample), ..SaveOptions::default() }).unwrap();
+            assert_eq!(read(&path).unwrap().nodata, Some(nodata));
+        }
+        land.ground = heights([5000.0001, 5001.0, 5002.0, 5001.0]);
+        let said = save(&path, &land, &SaveOptions { nodata: Some(5000.0), ..SaveOptions::default() }).unwrap();
+        assert!(said[0].contains("-9999 is written instead"), "{said:?}");
+        // Numbers of a layer may lie anywhere.
+        let (low, high) = (f64::from(f32::MIN), f64::from(f32::MAX));
+        for (floats, nodata) in [
+            ([-40_000.0, -32_768.0, 0.0, 0.0], low),
+            ([f32::MIN, -32_768.0, 0.0, 0.0], high),
+            ([f32::MIN, f32::MAX, 0.0, 0.0], f64::NAN),
+        ] {
+            let cells = Cells::Float(Field::generate([1, 4], |_, j| floats[j]));
+            save_layer(&path, &land, "numbers", &cells).unwrap();
+            let raster = read(&path).unwrap();
+            let found = raster.nodata.unwrap();
+            assert!(found == nodata || (found.is_nan() && nodata.is_nan()), "{found}, not {nodata}");
+            assert!((0..3).all(|k| raster.samples.get(k) == f64::from(floats[k])), "{floats:?}");
+        }
+    }
+
+    #[test]
+    fn the_highest_count_stands_for_no_data_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tif");
+        let counts = Cells::Count(Field::generate([1, 4], |_, j| if j == 1 { u32::MAX } else { 7 }));
+        let said = save_layer(&path, &holed(), "marks", &counts).unwrap_err().to_string();
+        assert!(said.contains("holds 4294967295") && !path.exists(), "{said}");
+        save_layer(&path, &Terrain { nodata: None, ..holed() }, "marks", &counts).unwrap();
+        assert_eq!(read(&path).unwrap().samples.get(1), f64::from(u32::MAX));
+    }
+}

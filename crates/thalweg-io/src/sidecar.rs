@@ -1,0 +1,244 @@
+//! The sidecar: a small JSON file beside a file that cannot say itself what its samples mean (`height.png.json`).
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{SampleType, atomic, plain};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Size;
+
+/// The longest sidecar that is read; ours have under a thousand bytes.
+const MAX_BYTES: u64 = 1 << 16;
+
+/// Order of the bytes of a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ByteOrder {
+    /// Least byte first.
+    #[default]
+    Little,
+    /// Greatest byte first (inside a PNG).
+    Big,
+}
+
+/// Which row comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RowOrder {
+    /// The northern one.
+    #[default]
+    North,
+    /// The southern one (Unity).
+    South,
+}
+
+/// What the samples of the file beside it mean: value = minimum + sample / full · (maximum − minimum) for whole
+/// samples (full = 255 or 65535), value = sample for floating-point ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sidecar {
+    /// Value of the lowest code (0); of floating-point samples, the lowest. In [`Sidecar::unit`].
+    pub minimum: f64,
+    /// Value of the highest code (255 or 65535); of floating-point samples, the highest. In [`Sidecar::unit`].
+    pub maximum: f64,
+    /// Unit of the values, `m` for heights, `1` for none.
+    #[serde(default = "metre")]
+    pub unit: String,
+    /// Side of a cell in metres, 0.001 to 100 000.
+    pub cell_size: f64,
+    /// Cells from north to south.
+    pub rows: usize,
+    /// Cells from west to east.
+    pub columns: usize,
+    /// Type of the samples.
+    pub sample: SampleType,
+    /// Order of their bytes.
+    #[serde(default)]
+    pub byte_order: ByteOrder,
+    /// Which row is first.
+    #[serde(default)]
+    pub row_order: RowOrder,
+    /// The sample that stands for no data; `None` where none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodata: Option<f64>,
+    /// Values to type into game engines; only for heights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engines: Option<Engines>,
+    /// Seed of the world, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Hash of the recipe that made the world, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe_hash: Option<String>,
+    /// Version of thalweg that wrote the file; `None` where something else did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thalweg: Option<String>,
+}
+
+/// Values to type into game engines, for samples of 16 bits over the full range.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Engines {
+    /// Unreal Engine's landscape import.
+    pub unreal: Unreal,
+    /// Unity's terrain settings.
+    pub unity: Unity,
+    /// Godot's Terrain3D importer.
+    pub godot: Godot,
+}
+
+/// Unreal: z = (v − 32768)/128 · scale/100 metres above the actor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unreal {
+    /// Scale Z: relief in metres · 12800/65535.
+    pub scale_z: f64,
+    /// Scale X and Y: centimetres between two samples.
+    pub scale_xy: f64,
+    /// Location Z of the actor, in centimetres: 100 · minimum + 256 · scale Z.
+    pub location_z: f64,
+}
+
+/// Unity decodes v/65536 and wants the southern row first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unity {
+    /// Terrain height: relief · 65536/65535 metres.
+    pub terrain_height: f64,
+    /// Terrain width in metres, between the first and the last column's samples.
+    pub terrain_width: f64,
+    /// Terrain length in metres, between the first and the last row's samples.
+    pub terrain_length: f64,
+    /// Position Y of the terrain in metres: the minimum.
+    pub position_y: f64,
+    /// Whether to tick "flip vertically" when importing this file.
+    pub flip_vertically: bool,
+}
+
+/// Godot Terrain3D: range and size are typed by hand for R16.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Godot {
+    /// R16 range, lower end, in metres.
+    pub minimum: f64,
+    /// R16 range, upper end, in metres.
+    pub maximum: f64,
+    /// R16 size: columns and rows.
+    pub size: [usize; 2],
+    /// Vertex spacing in metres.
+    pub vertex_spacing: f64,
+}
+
+fn metre() -> String {
+    "m".to_string()
+}
+
+impl Engines {
+    /// The values for heights of `minimum` to `maximum` metres on `size` cells (rows, columns) of `cell` metres.
+    pub fn new(minimum: f64, maximum: f64, [rows, columns]: Size, cell: f64) -> Self {
+        let relief = maximum - minimum;
+        let scale_z = relief * 12_800.0 / 65_535.0;
+        Self {
+            unreal: Unreal { scale_z, scale_xy: 100.0 * cell, location_z: 100.0 * minimum + 256.0 * scale_z },
+            unity: Unity {
+                terrain_height: relief * 65_536.0 / 65_535.0,
+                terrain_width: columns.saturating_sub(1) as f64 * cell,
+                terrain_length: rows.saturating_sub(1) as f64 * cell,
+                position_y: minimum,
+                flip_vertically: true,
+            },
+            godot: Godot { minimum, maximum, size: [columns, rows], vertex_spacing: cell },
+        }
+    }
+}
+
+impl Sidecar {
+    /// Where the sidecar of `path` lies: its whole name and `.json`.
+    pub fn path(path: impl AsRef<Path>) -> PathBuf {
+        let mut name = OsString::from(path.as_ref());
+        name.push(".json");
+        PathBuf::from(name)
+    }
+
+    /// The files that are read of a raster: itself, and the sidecar beside it if there is one.
+    pub fn files(path: &Path) -> Vec<PathBuf> {
+        let sidecar = Some(Self::path(path)).filter(|sidecar| sidecar.is_file());
+        [path.to_path_buf()].into_iter().chain(sidecar).collect()
+    }
+
+    /// The sidecar beside `path`; `None` where there is no such file.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has over 64 KiB; as [`Sidecar::parse`].
+    pub fn beside(path: impl AsRef<Path>) -> Result<Option<Self>> {
+        let path = Self::path(path);
+        let Some(bytes) = plain::read_if_there(&path, MAX_BYTES)? else { return Ok(None) };
+        Self::parse(&bytes).map(Some).map_err(|error| error.of_file(&path))
+    }
+
+    /// Reads a sidecar from its bytes. An error becomes one of the file by [`Error::of_file`].
+    ///
+    /// # Errors
+    /// What is no JSON of a sidecar; a minimum above the maximum, or one of them infinite; a cell size that is not 0.001 to 100 000 m.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let refuse = |problem: String| Error::content("sidecar", problem);
+        let sidecar: Self = serde_json::from_slice(bytes).map_err(|error| {
+            let what = plain::clipped(&error.to_string());
+            refuse(format!("is no sidecar that describes the file beside it: {what}"))
+        })?;
+        let range = [sidecar.minimum, sidecar.maximum];
+        if range.iter().any(|x| !x.is_finite()) || range[0] > range[1] {
+            return Err(refuse(format!("minimum {} and maximum {} are no range", range[0], range[1])));
+        }
+        if !(1e-3..=1e5).contains(&sidecar.cell_size) {
+            return Err(refuse(format!("cell_size = {} m: allowed is 0.001 to 100000", sidecar.cell_size)));
+        }
+        Ok(sidecar)
+    }
+
+    /// Writes the sidecar of `path`.
+    ///
+    /// # Errors
+    /// As [`atomic()`].
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = Self::path(path);
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::file(&path, error.to_string()))?;
+        atomic(&path, |file| writeln!(file, "{text}").map_err(Error::io(&path, "write")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn engines_decode_to_the_true_heights() {
+        // The engines' own decoding formulas, applied to the lowest and highest code, must give the range back.
+        let (low, high, cell) = (-37.5, 1234.25, 2.5);
+        let engines = Engines::new(low, high, [505, 1009], cell);
+        let unreal =
+            |v: f64| (v - 32_768.0) / 128.0 * engines.unreal.scale_z / 100.0 + engines.unreal.location_z / 100.0;
+        let unity = |v: f64| v / 65_536.0 * engines.unity.terrain_height + engines.unity.position_y;
+        for (code, metres) in [(0.0, low), (65_535.0, high)] {
+            // a few roundings of numbers up to 10⁵
+            assert!((unreal(code) - metres).abs() < 1e-9);
+            assert!((unity(code) - metres).abs() < 1e-9);
+        }
+        // 100 · extent / (N − 1), extent from the first sample to the last
+        assert_eq!(engines.unreal.scale_xy, 100.0 * (1008.0 * cell) / 1008.0);
+        assert_eq!([engines.unity.terrain_width, engines.unity.terrain_length], [2520.0, 1260.0]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.r16");
+        assert_eq!(Sidecar::beside(&path).unwrap(), None);
+        let good = r#"{"minimum": 0, "maximum": 5, "cell_size": 1, "rows": 2, "columns": 2, "sample": "u16"}"#;
+        fs::write(Sidecar::path(&path), good).unwrap();
+        assert_eq!(Sidecar::beside(&path).unwrap().unwrap().unit, "m");
+        for (from, to) in [("5", "-5"), ("\"cell_size\": 1", "\"cell_size\": 0"), ("u16", "u17"), ("}", "")] {
+            fs::write(Sidecar::path(&path), good.replace(from, to)).unwrap();
+            assert!(Sidecar::beside(&path).is_err(), "{from} → {to}");
+        }
+    }
+}

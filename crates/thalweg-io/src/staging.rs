@@ -1,0 +1,384 @@
+//! Files that appear together: all are written into folders beside their places, and take their names when the last is whole.
+//!
+//! A folder that holds a world holds one world. Its report speaks for the others: the old one goes before the first new file
+//! takes its name, and the new one comes after the last. Whoever finds a report finds all that it names, and nothing of a former
+//! world. In between a list, [`JOURNAL`], keeps the names of both, so that a run after a crash knows what to take away.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::atomic::{Temporary, folder_of, sweep, write_text};
+use super::disk;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::{from_text, shown, to_text};
+
+/// Name of the list of a folder's files while their change is under way.
+pub const JOURNAL: &str = ".thalweg-journal.json";
+
+/// The report of a folder that holds the layers of a run and nothing else of it; [`list`] makes its text.
+pub const LAYERS: &str = ".thalweg-layers.json";
+
+/// The reports that speak for the files of a folder, and files that each of them always names.
+const REPORTS: [(&str, &[&str]); 5] = [
+    ("report.json", &["height.tif", "recipe.toml"]),
+    ("drain.json", &["filled.tif", "directions.tif"]),
+    ("rivers.json", &["height.tif", "network.json"]),
+    ("textures.json", &["weights_0.png", "albedo.png"]),
+    (LAYERS, &[]),
+];
+
+/// Files on their way. Dropped before [`Staging::commit`] it leaves nothing.
+#[derive(Debug, Default)]
+pub struct Staging {
+    /// Folders, and where files for them lie until they are whole.
+    parts: Vec<(PathBuf, Temporary)>,
+}
+
+impl Staging {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A temporary folder, into which goes what is to lie in `target`.
+    ///
+    /// # Errors
+    /// A `target` that is not there or in which no folder can be made.
+    pub fn folder(&mut self, target: &Path) -> Result<PathBuf> {
+        if let Some((_, part)) = self.parts.iter().find(|(known, _)| known == target) {
+            return Ok(part.path().to_path_buf());
+        }
+        sweep(target);
+        let part = Temporary::folder(target).map_err(Error::io(target, "write into"))?;
+        let path = part.path().to_path_buf();
+        self.parts.push((target.to_path_buf(), part));
+        Ok(path)
+    }
+
+    /// The temporary path of the file that is to be `target`; a sidecar of that path becomes one of `target`.
+    ///
+    /// # Errors
+    /// As [`Staging::folder`]; a path without a name.
+    pub fn place(&mut self, target: &Path) -> Result<PathBuf> {
+        let name = target.file_name().ok_or_else(|| Error::file(target, "is no file name"))?;
+        Ok(self.folder(folder_of(target))?.join(name))
+    }
+
+    /// What a path among these files is to be called; other paths stay.
+    pub fn target(&self, path: &Path) -> PathBuf {
+        let rest = |(folder, part): &(PathBuf, Temporary)| Some(folder.join(path.strip_prefix(part.path()).ok()?));
+        self.parts.iter().find_map(rest).unwrap_or_else(|| path.to_path_buf())
+    }
+
+    /// An error of a writer, of the file that was to be.
+    pub fn error(&self, error: Error) -> Error {
+        match error {
+            Error::File { path, problem } => Error::File { path: self.target(&path), problem },
+            Error::Io { path, action, source } => Error::Io { path: self.target(&path), action, source },
+            other => other,
+        }
+    }
+
+    /// What a writer said, of the files that are to be.
+    pub fn said(&self, words: Vec<String>) -> Vec<String> {
+        let named = |text: String| {
+            self.parts.iter().fold(text, |text, (folder, part)| text.replace(&shown(part.path()), &shown(folder)))
+        };
+        words.into_iter().map(named).collect()
+    }
+
+    /// Gives all files their names. `reports` are those among them that speak for the others: older ones of these names go first,
+    /// and these come last, in their order. `whole` are those of the reports whose folder holds what one run made: the files that
+    /// the former report of that name speaks for are taken away, but for those in `keep`.
+    ///
+    /// # Errors
+    /// What the system refuses: a folder that is gone, a place taken by one, no right, no space. Files may then have their names already,
+    /// but no report speaks for them.
+    pub fn commit(self, reports: &[PathBuf], whole: &[PathBuf], keep: &[PathBuf]) -> Result<()> {
+        let mut moves = Vec::new();
+        for (folder, part) in &self.parts {
+            for name in disk::names_in(part.path()).map_err(Error::io(folder, "read"))? {
+                moves.push((folder.join(&name), part.path().join(&name)));
+            }
+        }
+        moves.sort();
+        let order = |target: &PathBuf| reports.iter().position(|report| report == target).map_or(0, |n| n + 1);
+        moves.sort_by_key(|(target, _)| order(target));
+        let folders: BTreeSet<&Path> = whole.iter().map(|report| folder_of(report)).collect();
+        let formers: Vec<Former> = folders.iter().map(|dir| Former::of(dir, &moves, whole, keep)).collect();
+        formers.iter().try_for_each(Former::note)?;
+        reports.iter().try_for_each(|report| disk::remove(report).map_err(Error::io(report, "remove")))?;
+        let sync = || {
+            let mut folders = self.parts.iter().map(|(folder, _)| folder);
+            folders.try_for_each(|folder| disk::sync_folder(folder).map_err(Error::io(folder, "write into")))
+        };
+        sync()?;
+        let (last, first): (Vec<_>, Vec<_>) = moves.iter().partition(|(target, _)| order(target) > 0);
+        let rename =
+            |(target, path): &&(PathBuf, PathBuf)| disk::rename(path, target).map_err(Error::io(target, "replace"));
+        first.iter().try_for_each(rename)?;
+        let mut old = formers.iter().flat_map(|former| &former.files);
+        old.try_for_each(|file| disk::remove(file).map_err(Error::io(file, "remove")))?;
+        sync()?;
+        last.iter().try_for_each(rename)?;
+        sync()?;
+        // Left over it does no harm: what it names is in place, or gone.
+        formers.iter().for_each(|former| drop(disk::remove(&former.dir.join(JOURNAL))));
+        Ok(())
+    }
+}
+
+/// The text of a list, called `name`, that speaks for the files of these names in its folder, and is of a run whose recipe has the hash
+/// `recipe`.
+pub fn list(name: &str, recipe: &str, files: impl IntoIterator<Item = String>) -> String {
+    let files: Vec<String> = files.into_iter().chain([name.to_string()]).collect();
+    format!("{}\n", json!({"thalweg": env!("CARGO_PKG_VERSION"), "recipe_hash": recipe, "files": files}))
+}
+
+/// Hash of the recipe of the run that a list in `dir` is of; `None` where there is no such list.
+pub fn listed(dir: &Path, name: &str) -> Option<String> {
+    Some(read(&dir.join(name))?["recipe_hash"].as_str()?.to_string())
+}
+
+/// Writes a list of files that a run is about to write into `dir` one by one; see [`list`]. If the run begins with them, the files of the
+/// list that is there are taken away first.
+///
+/// # Errors
+/// A file that cannot be taken away; a list that cannot be written. The former list is then as it was.
+pub fn announce(
+    dir: &Path,
+    name: &str,
+    recipe: &str,
+    files: impl IntoIterator<Item = String>,
+    begins: bool,
+) -> Result<()> {
+    let path = dir.join(name);
+    let old = if begins { world_of(&path, &[]) } else { BTreeSet::new() };
+    let old = old.iter().filter(|old| *old != name).map(|old| dir.join(old)).filter(|file| is_file(file));
+    old.into_iter().try_for_each(|file| disk::remove(&file).map_err(Error::io(&file, "remove")))?;
+    write_text(&path, &list(name, recipe, files))
+}
+
+/// Refuses to write files of these names into `dir`, where `report` will speak for them, while another report there speaks for
+/// one of them: a folder may hold what `build` wrote beside what `drain` wrote, but no file of both.
+///
+/// # Errors
+/// The first such file, and the report that speaks for it, both named.
+pub fn unclaimed(dir: &Path, report: &str, names: &[String]) -> Result<()> {
+    for (other, always) in REPORTS.iter().filter(|(other, _)| *other != report) {
+        let named = world_of(&dir.join(other), always);
+        if let Some(name) = names.iter().find(|name| named.contains(*name)) {
+            let problem = format!("{name} there belongs to what {other} speaks of; name another folder");
+            return Err(Error::file(dir, problem));
+        }
+    }
+    Ok(())
+}
+
+/// What a folder holds of a former world, or of one that did not come to its end.
+#[derive(Debug)]
+struct Former {
+    dir: PathBuf,
+    /// What has to go.
+    files: Vec<PathBuf>,
+    /// What comes, as the new reports say: other files that come into this folder are none of the world.
+    comes: BTreeSet<String>,
+}
+
+impl Former {
+    /// What has to go from `dir` when `moves` come.
+    fn of(dir: &Path, moves: &[(PathBuf, PathBuf)], whole: &[PathBuf], keep: &[PathBuf]) -> Self {
+        let mut files: BTreeSet<String> =
+            read(&dir.join(JOURNAL)).map_or(BTreeSet::new(), |list| plain(&list["files"]));
+        let mut comes = BTreeSet::new();
+        for report in whole.iter().filter(|report| folder_of(report) == dir) {
+            let always = REPORTS.iter().find(|(name, _)| report.ends_with(name)).map(|(_, always)| *always);
+            files.extend(always.map_or(BTreeSet::new(), |always| world_of(report, always)));
+            let new = moves.iter().find(|(target, _)| target == report);
+            comes.extend(new.map_or(BTreeSet::new(), |(_, path)| world_of(path, &[])));
+        }
+        let is_new = |file: &PathBuf| moves.iter().any(|(target, _)| target == file);
+        let is_kept = |file: &PathBuf| keep.iter().any(|kept| super::apart::same(kept, file));
+        let files = files.into_iter().map(|name| dir.join(name));
+        let files = files.filter(|file| is_file(file) && !is_new(file) && !is_kept(file)).collect();
+        Self { dir: dir.to_path_buf(), files, comes }
+    }
+
+    /// Writes down what will have been in the folder, before anything is changed there.
+    fn note(&self) -> Result<()> {
+        let old = self.files.iter().filter_map(|file| Some(to_text(Path::new(file.file_name()?))));
+        let names: BTreeSet<String> = old.chain(self.comes.iter().cloned()).collect();
+        let path = self.dir.join(JOURNAL);
+        write_text(&path, &format!("{}\n", json!({"files": names})))
+    }
+}
+
+/// Whether a file is there that may be one of ours: a link is none, nor is a folder.
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|about| about.is_file())
+}
+
+/// Longest report or list that is read for names.
+const MOST: u64 = 64 << 20;
+
+fn read(path: &Path) -> Option<Value> {
+    fs::symlink_metadata(path).ok().filter(|about| about.is_file() && about.len() <= MOST)?;
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// The names of a world's files beside its report; none if it is no report of a world in this folder.
+fn world_of(report: &Path, always: &[&str]) -> BTreeSet<String> {
+    let names = || {
+        let text = read(report)?;
+        text["thalweg"].as_str()?;
+        let files = text["files"].as_array()?.iter().map(|file| file.as_str().map(from_text));
+        let files: Vec<PathBuf> = files.collect::<Option<_>>()?;
+        // The folder may have been moved since: it is the one that the report names itself in.
+        let own = files.iter().find(|file| file.file_name() == report.file_name())?.parent()?;
+        let here = files.iter().filter(|file| file.parent() == Some(own)).filter_map(|file| file.file_name());
+        let names: BTreeSet<String> = here.filter_map(OsStr::to_str).map(String::from).collect();
+        always.iter().all(|name| names.contains(*name)).then_some(names)
+    };
+    names().unwrap_or_default()
+}
+
+/// Names of a list that are names of files in one folder.
+fn plain(list: &Value) -> BTreeSet<String> {
+    let names = list.as_array().into_iter().flatten().filter_map(Value::as_str);
+    names.filter(|name| Path::new(name).file_name() == Some(OsStr::new(name))).map(String::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes a world of these files into `dir`.
+    fn world(dir: &Path, files: &[&str], content: &str) -> Result<()> {
+        let mut staging = Staging::new();
+        let at = staging.folder(dir)?;
+        for name in files.iter().chain(&["height.tif", "recipe.toml"]) {
+            write_text(at.join(name), content)?;
+        }
+        let all = files.iter().chain(&["height.tif", "recipe.toml", "report.json"]);
+        let all: Vec<String> = all.map(|name| to_text(&dir.join(name))).collect();
+        let report = json!({"thalweg": "0", "files": all}).to_string();
+        write_text(at.join("report.json"), &report)?;
+        let report = [dir.join("report.json")];
+        staging.commit(&report, &report, &[])
+    }
+
+    fn names(folder: &Path) -> BTreeSet<String> {
+        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    fn set(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_files_of_a_former_world_go_and_a_users_own_stay() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        fs::write(dir.join("notes.txt"), "mine").unwrap();
+        fs::write(dir.join("loose.tif"), "mine").unwrap();
+        world(dir, &["water.tif"], "first").unwrap();
+        world(dir, &["pool.tif"], "second").unwrap();
+        let own = ["notes.txt", "loose.tif", "height.tif", "recipe.toml", "report.json"];
+        assert_eq!(names(dir), set(&[&own[..], &["pool.tif"]].concat()));
+        assert_eq!(fs::read_to_string(dir.join("height.tif")).unwrap(), "second");
+        // Moved, its report still speaks for it.
+        let moved = place.path().with_extension("moved");
+        fs::rename(dir, &moved).unwrap();
+        world(&moved, &[], "third").unwrap();
+        assert_eq!(names(&moved), set(&own));
+        fs::rename(moved, dir).unwrap();
+    }
+
+    #[test]
+    fn no_file_has_two_reports() {
+        let place = tempfile::tempdir().unwrap();
+        world(place.path(), &["lakes.csv"], "first").unwrap();
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert!(unclaimed(place.path(), "drain.json", &names(&["filled.tif"])).is_ok());
+        assert!(unclaimed(place.path(), "report.json", &names(&["lakes.csv"])).is_ok());
+        let said = unclaimed(place.path(), "drain.json", &names(&["filled.tif", "lakes.csv"])).unwrap_err().to_string();
+        assert!(said.contains("lakes.csv") && said.contains("report.json"), "{said}");
+    }
+
+    /// Layers beside other files of the run: the list speaks for layers alone, and takes away no more than it has named.
+    #[test]
+    fn a_list_speaks_for_what_it_names() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let layers = |output: &str, names: &[&str]| {
+            let mut staging = Staging::new();
+            let at = staging.folder(dir).unwrap();
+            names.iter().chain(&[output]).for_each(|name| fs::write(at.join(name), "new").unwrap());
+            fs::write(at.join(LAYERS), list(LAYERS, "1f", names.iter().map(ToString::to_string))).unwrap();
+            let reports = [dir.join(LAYERS)];
+            staging.commit(&reports, &reports, &[dir.join("kept.tif")]).unwrap();
+        };
+        layers("a.tif", &["water.tif", "loose.tif", "kept.tif"]);
+        layers("b.tif", &["loose.tif"]);
+        assert_eq!(names(dir), set(&["a.tif", "b.tif", "loose.tif", "kept.tif", LAYERS]));
+        assert_eq!(listed(dir, LAYERS).as_deref(), Some("1f"));
+        // A world of its own neither takes them nor is taken.
+        let said = unclaimed(dir, "report.json", &["loose.tif".to_string()]).unwrap_err().to_string();
+        assert!(said.contains("loose.tif") && said.contains(LAYERS), "{said}");
+    }
+
+    #[test]
+    fn files_that_come_one_by_one_replace_those_of_a_former_run() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let named = |files: &[&str]| files.iter().map(ToString::to_string).collect::<Vec<_>>();
+        for file in ["1.png", "2.png", "own.png"] {
+            fs::write(dir.join(file), "old").unwrap();
+        }
+        announce(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png"]), true).unwrap();
+        assert_eq!(names(dir), set(&["1.png", "2.png", "own.png", "list.json"]), "there was no list");
+        announce(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png", "4.png"]), false).unwrap();
+        assert_eq!(names(dir), set(&["1.png", "2.png", "own.png", "list.json"]), "it goes on");
+        announce(dir, "list.json", "2e", named(&["1.png"]), true).unwrap();
+        assert_eq!(names(dir), set(&["own.png", "list.json"]));
+        assert_eq!(listed(dir, "list.json").as_deref(), Some("2e"));
+    }
+
+    #[test]
+    fn a_report_that_is_none_of_this_folder_takes_nothing_away() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let other = dir.join("other");
+        fs::create_dir(&other).unwrap();
+        for file in ["mine.tif", "other/far.tif"] {
+            fs::write(dir.join(file), "mine").unwrap();
+        }
+        for files in [
+            vec!["mine.tif", "report.json"],
+            vec!["../mine.tif", "height.tif", "recipe.toml"],
+            vec!["other/far.tif", "report.json", "height.tif", "recipe.toml"],
+        ] {
+            fs::write(dir.join("report.json"), json!({"thalweg": "0", "files": files}).to_string()).unwrap();
+            world(dir, &[], "new").unwrap();
+            assert!(dir.join("mine.tif").exists() && other.join("far.tif").exists(), "{files:?}");
+        }
+    }
+
+    #[test]
+    fn after_a_crash_in_the_middle_the_next_world_is_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        // As a crash between renames leaves it: no report, files of two worlds, the list of both.
+        for file in ["height.tif", "water.tif", "pool.tif"] {
+            fs::write(dir.join(file), "half").unwrap();
+        }
+        let list = ["water.tif", "pool.tif", "height.tif", "../../x", "/etc/passwd", "a/b"];
+        fs::write(dir.join(JOURNAL), json!({"files": list}).to_string()).unwrap();
+        world(dir, &["pool.tif"], "new").unwrap();
+        assert_eq!(names(dir), set(&["height.tif", "pool.tif", "recipe.toml", "report.json"]));
+    }
+}

@@ -1,0 +1,275 @@
+//! From a file to a [`Terrain`]: metres, cells, nodata; what is unclear is said, what is wrong refused.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::heights::HeightReading;
+pub use super::heights::{DEFAULT_HEIGHT, LoadOptions};
+pub use super::save::{SaveOptions, save, save_layer, save_layer_as};
+use super::units::{self, Problem, Said, Unit};
+use super::{Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Georeference, Grid};
+use thalweg_core::terrain::height::{Height, NO_HEIGHT};
+
+/// Side of a cell in metres where nothing else is known: 1000 m of relief then look like mountains on a common size.
+pub const DEFAULT_CELL: f64 = 10.0;
+
+/// A terrain from a file, and what is to be said about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// The terrain; cells without data stand at its lowest height and are masked.
+    pub terrain: Terrain,
+    /// What was assumed, left out or looks doubtful.
+    pub warnings: Vec<String>,
+    /// The file's format.
+    pub format: Format,
+    /// The type of its samples.
+    pub sample: SampleType,
+    /// The sample that stood for no data, in the file's own unit, to be written back ([`SaveOptions::nodata`]); `None` where none did.
+    pub nodata: Option<f64>,
+    /// Number of cells without data.
+    pub nodata_count: usize,
+    /// What the file says of its units that was overridden ([`LoadOptions::unit`]), in words.
+    pub overridden: Vec<String>,
+}
+
+/// Loads a terrain.
+///
+/// Floating-point and signed samples are metres (or what GDAL's scale makes of them), and so are unsigned ones of 32 bits, or whose file
+/// says a scale or a unit; the others take their metres from the options, else the sidecar, else [`DEFAULT_HEIGHT`] with a warning; the
+/// cell size comes from the options, else the georeference, else the sidecar, else [`DEFAULT_CELL`] with a warning.
+///
+/// No data are: what GDAL's mask leaves out, in the file or beside it (`.msk`), the file's nodata value, NaN, ±infinity on
+/// request, and the usual stand-ins (−9999, −32768, −32767, ±3.4e38) where they lie far from all other heights.
+///
+/// # Errors
+/// As [`read`]; degrees, feet, Pseudo-Mercator, rotated or oblong cells, a sidecar of another size, infinities, heights outside ±16 000 m
+/// (each naming the cell), no data at all, options out of range.
+pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded> {
+    let path = path.as_ref();
+    check_options(options)?;
+    let raster = read(path)?;
+    let sidecar = match needs_sidecar(&raster) {
+        true => Sidecar::beside(path)?,
+        false => None,
+    };
+    terrain_of(path, raster, sidecar.as_ref(), options)
+}
+
+/// Refuses heights that are none.
+fn check_options(options: &LoadOptions) -> Result<()> {
+    let Some([low, high]) = options.height else { return Ok(()) };
+    let (low_ok, high_ok) = (Height::from_metres(low).is_ok(), Height::from_metres(high).is_ok());
+    if !low_ok || !high_ok || low >= high {
+        let allowed = "two heights in rising order, -16000 to 16000 m";
+        return Err(Error::value("height", format!("{low},{high}"), allowed));
+    }
+    Ok(())
+}
+
+/// The terrain that a raster means, of which `sidecar` says what it does not say itself; `path` is said in messages, and its ending
+/// tells the format.
+///
+/// # Errors
+/// As [`load`].
+pub fn terrain_of(
+    path: impl AsRef<Path>,
+    mut raster: Raster,
+    sidecar: Option<&Sidecar>,
+    options: &LoadOptions,
+) -> Result<Loaded> {
+    let path = path.as_ref();
+    let format = Format::of(path)?;
+    let refuse = |problem: String| Error::file(path, problem);
+    raster.nodata = raster.nodata.or(sidecar.and_then(|sidecar| sidecar.nodata));
+    let Placed { grid, mut warnings, overridden } = placed_of(path, &mut raster, sidecar, options)?;
+    Grid::new(grid.size, grid.cell)?;
+    let reading = HeightReading::of(&raster, sidecar, options);
+    let look = reading.look(&raster, [0, 0]);
+    let (reading, said) = reading.settle(&look).map_err(refuse)?;
+    warnings.extend(said);
+    let all = || (0..raster.samples.len()).into_par_iter();
+    let mask = all().any(|k| reading.is_missing(&raster, k));
+    let mask: Option<Vec<bool>> = mask.then(|| all().map(|k| reading.is_missing(&raster, k)).collect());
+
+    let step = terrace(&raster, mask.as_deref()).map(|codes| codes * reading.step());
+    let coarse = match raster.samples.kind() {
+        SampleType::U8 => true,
+        SampleType::U16 => step.is_some_and(|s| s >= 128.0 * reading.step()), // 8 bits stretched to 16
+        _ => false,
+    };
+    if let Some(step) = step.filter(|_| coarse && !options.deterrace) {
+        warnings.push(format!(
+            "is stored in 8 bits: its heights are terraces {step:.3} m apart; `deterrace` smooths them away"
+        ));
+    }
+    let mut ground = ground(&raster, &reading).map_err(refuse)?;
+    let nodata_count = mask.as_ref().map_or(0, |m| m.iter().filter(|m| **m).count());
+    let nodata = mask.map(|mask| Field::from_vec(raster.size, mask)).transpose()?;
+    if options.deterrace {
+        match step {
+            Some(step) => deterrace::deterrace(&mut ground, nodata.as_ref(), step),
+            None => warnings.push("has no terraces to smooth: its heights are not on steps".to_string()),
+        }
+    }
+    let terrain = Terrain { nodata, ..Terrain::from_ground(grid, ground)? };
+    let sample = raster.samples.kind();
+    Ok(Loaded { terrain, warnings, format, sample, nodata: reading.nodata(), nodata_count, overridden })
+}
+
+/// Where a file's cells lie, and what is to be said about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// Its cells, with open edges and no sea; they may be more than a terrain holds.
+    pub grid: Grid,
+    /// What was assumed, left out or looks doubtful.
+    pub warnings: Vec<String>,
+    /// What the file says of its units that was overridden ([`LoadOptions::unit`]), in words.
+    pub overridden: Vec<String>,
+}
+
+/// Where the cells of a file lie whose head this is, samples or not; `sidecar` says what the file does not, and `path` is said in messages.
+/// It is the first half of [`terrain_of`], for files that are read by windows. What the reader had to say goes over into the warnings.
+///
+/// # Errors
+/// As [`load`], but for what samples hold.
+pub fn placed_of(path: &Path, head: &mut Raster, sidecar: Option<&Sidecar>, options: &LoadOptions) -> Result<Placed> {
+    check_options(options)?;
+    let refuse = |problem: String| Error::file(path, problem);
+    let mut warnings = std::mem::take(&mut head.warnings);
+    let kind = head.samples.kind();
+    if let Some(sidecar) = sidecar
+        && ([sidecar.rows, sidecar.columns] != head.size || sidecar.sample != kind)
+    {
+        let [rows, cols] = head.size;
+        return Err(refuse(format!(
+            "is {cols} × {rows} {kind} (columns × rows); the sidecar beside it says {} × {} {}: it describes another file",
+            sidecar.columns, sidecar.rows, sidecar.sample
+        )));
+    }
+    let mut overridden = Vec::new();
+    let unit = head.unit.as_deref().or(sidecar.map(|sidecar| sidecar.unit.as_str()));
+    let heights = match (units::check_vertical(head.georeference.as_ref(), unit), options.unit) {
+        (Ok(said), None) => said,
+        (Ok(_), Some(Unit::Metre)) => Said::Metre,
+        (Err(problem), Some(Unit::Metre)) => {
+            overridden.push(said_only(&problem));
+            Said::Metre
+        }
+        (Err(problem), None) => return Err(refuse(problem)),
+    };
+    let cell = cell_size(head.georeference.as_ref(), sidecar, options, heights, [&mut warnings, &mut overridden])
+        .map_err(refuse)?;
+    warnings.extend(overridden.iter().map(|said| format!("is taken as metres, as asked for, though it {said}")));
+    let grid = Grid { georeference: head.georeference.clone(), ..Grid::of_windows(head.size, cell)? };
+    Ok(Placed { grid, warnings, overridden })
+}
+
+/// Whether a file leaves unsaid what a sidecar says: the metres of its codes, or its cell size.
+pub fn needs_sidecar(raster: &Raster) -> bool {
+    let unscaled = raster.samples.kind().full().is_some() && !raster.scaled;
+    unscaled || raster.georeference.as_ref().is_none_or(|g| g.transform.is_none())
+}
+
+/// What a problem says of the file, without its advice.
+fn said_only(problem: &str) -> String {
+    problem.split_once("; ").map_or(problem, |(said, _)| said).to_string()
+}
+
+/// Side of a cell in metres on a map with this georeference, whose heights' unit is said to be `unit`; and what is to be said about it.
+/// It is what [`load`] finds out of a file, for maps that are held in memory; one without transform needs [`LoadOptions::cell_size`].
+///
+/// # Errors
+/// Degrees, feet, Pseudo-Mercator, rotated or oblong cells, no cell size at all ([`Error::Content`]); one that is not 0.001 to 100 000 m.
+pub fn cell_of(georeference: &Georeference, unit: Option<&str>, options: &LoadOptions) -> Result<(f64, Vec<String>)> {
+    let refuse = |problem: String| Error::content("map", problem);
+    let heights = match (units::check_vertical(Some(georeference), unit), options.unit) {
+        (Ok(said), _) => said,
+        (Err(_), Some(Unit::Metre)) => Said::Metre,
+        (Err(problem), None) => return Err(refuse(problem)),
+    };
+    if georeference.transform.is_none() && options.cell_size.is_none() {
+        return Err(refuse("says no cell size; give it in metres".into()));
+    }
+    let (mut warnings, mut overridden) = (Vec::new(), Vec::new());
+    let cell =
+        cell_size(Some(georeference), None, options, heights, [&mut warnings, &mut overridden]).map_err(refuse)?;
+    Grid::of_windows([1, 1], cell)?;
+    warnings.extend(overridden.iter().map(|said| format!("is taken as metres, as asked for, though it {said}")));
+    Ok((cell, warnings))
+}
+
+/// Side of a cell in metres; what stands behind `heights` is what the file says of their unit.
+fn cell_size(
+    georeference: Option<&Georeference>,
+    sidecar: Option<&Sidecar>,
+    options: &LoadOptions,
+    heights: Said,
+    [warnings, overridden]: [&mut Vec<String>; 2],
+) -> Result<f64, String> {
+    if let Some(georeference) = georeference {
+        geokeys::check_north_up(georeference)?;
+        let mut unit = units::check_horizontal(georeference);
+        if let (Err(Problem::Linear(problem)), Some(Unit::Metre)) = (&unit, options.unit) {
+            overridden.push(said_only(problem));
+            unit = Ok(());
+        }
+        if let (Err(Problem::Linear(problem)), Some(_), Said::Nothing) = (&unit, options.cell_size, heights) {
+            // Where coordinates are feet heights are as a rule, and a cell size says nothing of them.
+            return Err(format!(
+                "{}, and nothing says in which unit its heights are; give them a unit (`gdal_edit.py -a_srs` with a vertical \
+                 CRS, or a band unit), or `--unit metre` if they are metres",
+                said_only(problem)
+            ));
+        }
+        let square = geokeys::square(georeference);
+        match (options.cell_size, unit.map_err(Problem::words), square) {
+            (Some(cell), Err(problem), _) | (Some(cell), _, Err(problem)) => {
+                let problem = said_only(&problem);
+                warnings.push(format!("is taken as square cells of {cell} m, as asked for, though it {problem}"));
+                return Ok(cell);
+            }
+            (None, Err(problem), _) | (None, _, Err(problem)) => return Err(problem),
+            (None, Ok(()), Ok(Some(cell))) => return Ok(cell),
+            (_, Ok(()), Ok(_)) => {}
+        }
+    }
+    if let Some(cell) = options.cell_size.or(sidecar.map(|s| s.cell_size)) {
+        return Ok(cell);
+    }
+    warnings.push(format!("says no cell size; {DEFAULT_CELL} m is taken (give the cell size to change it)"));
+    Ok(DEFAULT_CELL)
+}
+
+/// The heights; where there is no data, the lowest of the others.
+fn ground(raster: &Raster, reading: &HeightReading) -> Result<Field<Height>, String> {
+    let mut heights = reading.heights(raster, [0, 0])?;
+    let known = heights.par_iter().filter(|height| height.0 != NO_HEIGHT);
+    let lowest = known.min().copied().ok_or("holds no data at all")?;
+    heights.par_iter_mut().filter(|height| height.0 == NO_HEIGHT).for_each(|height| *height = lowest);
+    Field::from_vec(raster.size, heights).map_err(|error| error.to_string())
+}
+
+/// The greatest step that all valid samples lie on, in samples (1 for any whole numbers, 257 for 8 bits stretched to
+/// 16); `None` for samples that are not whole, or all alike.
+fn terrace(raster: &Raster, mask: Option<&[bool]>) -> Option<f64> {
+    let mut valid = (0..raster.samples.len()).filter(|k| mask.is_none_or(|m| !m[*k])).map(|k| raster.samples.get(k));
+    let first = valid.next()?;
+    let mut step: u64 = 0;
+    for v in valid {
+        let difference = (v - first).abs();
+        if difference.fract() != 0.0 || difference > 1e9 {
+            return None;
+        }
+        let (mut a, mut b) = (step, difference as u64);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        step = a;
+    }
+    (step > 0).then_some(step as f64)
+}

@@ -1,0 +1,156 @@
+//! A folder of textures: weights of ground cover, albedo, roughness and maps as PNG, and the manifest that says what they are.
+
+use std::path::{Path, PathBuf};
+
+use png::{BitDepth, ColorType};
+use serde_json::{Value, json};
+
+use super::draft::{Draft, Saved};
+use super::{atomic, output};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_render::pictures::colour::Linear;
+use thalweg_render::pictures::png_file::write_png;
+use thalweg_render::products::textures::maps::{FASTEST, sharpest};
+use thalweg_render::products::textures::{COUNT, MATERIALS, Textures};
+
+/// Name of the manifest, which is written last.
+pub const MANIFEST: &str = "textures.json";
+
+/// Materials to a file, and what each is in it.
+const CHANNELS: [&str; 4] = ["red", "green", "blue", "alpha"];
+
+/// Metres worn away or laid down that are white.
+const MOST: f32 = 50.0;
+
+/// All files that textures may have beside the manifest.
+fn names() -> Vec<String> {
+    let maps = ["albedo", "roughness", "occlusion", "curvature", "flow", "wear", "deposit"];
+    let weights = (0..COUNT.div_ceil(CHANNELS.len())).map(weights_name);
+    weights.chain(maps.map(|name| format!("{name}.png"))).chain([MANIFEST.to_string()]).collect()
+}
+
+fn weights_name(number: usize) -> String {
+    format!("weights_{number}.png")
+}
+
+/// All files that textures may have in a folder, the manifest last.
+pub fn texture_files(folder: &Path) -> Vec<PathBuf> {
+    names().into_iter().map(|name| folder.join(name)).collect()
+}
+
+/// Whether textures may come into `folder`: nothing that another report speaks for is among their files. Nothing is made.
+///
+/// # Errors
+/// The first file that may not: as [`output::check_names`].
+pub fn check_textures(folder: &Path) -> Result<()> {
+    output::check_names(folder, MANIFEST, &names())
+}
+
+/// Textures as files that are yet to come into `folder` ([`Draft::commit`]). The manifest is the draft's report.
+///
+/// # Errors
+/// A folder or file that cannot be written.
+pub fn draft_textures(folder: &Path, textures: &Textures) -> Result<Draft> {
+    Draft::new(|draft| {
+        let place = draft.folder(folder)?;
+        let mut saved = Saved::default();
+        let mut sheet = Sheet { place: &place, full: textures.full, saved: &mut saved };
+        let manifest = sheet.all(textures)?;
+        draft.take(saved);
+        draft.report = manifest;
+        draft.report_to(&folder.join(MANIFEST), true);
+        Ok(())
+    })
+}
+
+/// Where files are written, and how full a sample is.
+struct Sheet<'a> {
+    place: &'a Path,
+    full: u16,
+    saved: &'a mut Saved,
+}
+
+impl Sheet<'_> {
+    fn all(&mut self, textures: &Textures) -> Result<Value> {
+        let mut weights = Vec::new();
+        for (number, of) in MATERIALS.chunks(CHANNELS.len()).enumerate() {
+            let first = number * CHANNELS.len();
+            let file = weights_name(number);
+            let channel = |k: usize| move |cell: &[u16; COUNT]| cell.get(first + k).copied().unwrap_or(0);
+            let pixels = textures.weights.map(|cell| [0, 1, 2, 3].map(|k| channel(k)(cell)));
+            self.write(&file, ColorType::Rgba, &pixels)?;
+            for (material, (channel, k)) in of.iter().zip(CHANNELS.iter().zip(first..)) {
+                let [smooth, rough] = material.roughness;
+                let sum: u64 = textures.weights.as_slice().iter().map(|cell| u64::from(cell[k])).sum();
+                let share = sum as f64 / (f64::from(textures.full) * textures.weights.len() as f64);
+                weights.push(json!({
+                    "name": material.name, "about": material.about, "file": file, "channel": channel,
+                    "roughness": [smooth, rough], "share": share,
+                }));
+            }
+        }
+        let colours = textures.albedo.map(|colour| self.coloured(*colour));
+        self.write("albedo.png", ColorType::Rgb, &colours)?;
+        let most = sharpest(textures.cell) as f32;
+        self.grey("roughness.png", &textures.roughness, |x| x)?;
+        self.grey("occlusion.png", &textures.occlusion, |x| x)?;
+        self.grey("curvature.png", &textures.curvature, |x| 0.5 + 0.5 * x / most)?;
+        let flow = textures
+            .flow
+            .map(|[east, south, speed]| [0.5 + 0.5 * east, 0.5 + 0.5 * south, speed / FASTEST].map(|x| self.sample(x)));
+        self.write("flow.png", ColorType::Rgb, &flow)?;
+        let [rows, columns] = textures.size();
+        let mut manifest = json!({
+            "thalweg": env!("CARGO_PKG_VERSION"),
+            "rows": rows, "columns": columns, "cell_size": textures.cell, "row_order": "north",
+            "bits": if textures.full == u16::from(u8::MAX) { 8 } else { 16 },
+            "full": textures.full,
+            "weights": weights,
+            "albedo": {"file": "albedo.png", "colours": "sRGB", "light": "none"},
+            "roughness": {"file": "roughness.png", "black": 0, "white": 1},
+            "occlusion": {"file": "occlusion.png", "meaning": "share of the sky that is seen", "black": 0, "white": 1},
+            "curvature": {"file": "curvature.png", "unit": "1/m", "black": -most, "white": most},
+            "flow": {
+                "file": "flow.png", "red": "eastward, -1 to 1", "green": "southward, -1 to 1",
+                "blue": "speed", "unit": "m/s", "blue_full": FASTEST,
+            },
+        });
+        let worn = [("wear", &textures.wear), ("deposit", &textures.deposit)];
+        for (name, field) in worn.into_iter().filter_map(|(name, field)| Some((name, field.as_ref()?))) {
+            let file = format!("{name}.png");
+            self.grey(&file, field, |x| x / MOST)?;
+            manifest[name] = json!({"file": file, "unit": "m", "black": 0, "white": MOST});
+        }
+        Ok(manifest)
+    }
+
+    /// 0 to 1 as a sample; what is no number is 0.
+    fn sample(&self, x: f32) -> u16 {
+        (x.clamp(0.0, 1.0) * f32::from(self.full) + 0.5) as u16
+    }
+
+    /// Linear light as samples of sRGB (IEC 61966-2-1).
+    fn coloured(&self, colour: Linear) -> [u16; 3] {
+        colour.map(|x| self.sample(if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * libm::powf(x, 1.0 / 2.4) - 0.055 }))
+    }
+
+    fn grey(&mut self, file: &str, field: &Field<f32>, shown: impl Fn(f32) -> f32 + Sync) -> Result<()> {
+        let pixels = field.map(|x| [self.sample(shown(*x))]);
+        self.write(file, ColorType::Grayscale, &pixels)
+    }
+
+    fn write<const N: usize>(&mut self, file: &str, colour: ColorType, pixels: &Field<[u16; N]>) -> Result<()> {
+        let samples = pixels.as_slice().as_flattened();
+        let eight = self.full == u16::from(u8::MAX);
+        let bytes: Vec<u8> = match eight {
+            true => samples.iter().map(|sample| *sample as u8).collect(),
+            false => samples.iter().flat_map(|sample| sample.to_be_bytes()).collect(),
+        };
+        let depth = if eight { BitDepth::Eight } else { BitDepth::Sixteen };
+        let path = self.place.join(file);
+        atomic(&path, |out| write_png(out, pixels.size(), colour, depth, &bytes).map_err(Error::io(&path, "write")))?;
+        self.saved.add(path);
+        Ok(())
+    }
+}

@@ -1,0 +1,193 @@
+//! A strip or tile: decompressed, predictor undone, as samples.
+
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+use ruzstd::decoding::StreamingDecoder;
+use weezl::BitOrder;
+use weezl::decode::Configuration;
+
+use super::lerc;
+use crate::{SampleType, Samples};
+
+/// Tag 259 of what is compressed by LERC and by Zstandard.
+pub const LERC: u64 = 34887;
+pub const ZSTD: u64 = 50000;
+
+/// Names of methods that are not read, as GDAL has them.
+pub fn name(compression: u64) -> Option<&'static str> {
+    Some(match compression {
+        2..=4 => "CCITT fax",
+        6 | 7 => "JPEG",
+        34712 => "JPEG 2000",
+        34925 => "LZMA",
+        50001 => "WebP",
+        50002 | 52546 => "JPEG XL",
+        _ => return None,
+    })
+}
+
+/// How every strip or tile of a file is coded.
+pub struct Coding {
+    /// Tag 259: none (1), LZW (5), deflate (8, 32946), PackBits (32773), LERC (34887), Zstandard (50000).
+    pub compression: u64,
+    /// Tag 317: none (1), horizontal difference (2), floating-point (3).
+    pub predictor: u64,
+    /// Byte order of the file.
+    pub big_endian: bool,
+    /// Sample format (1 whole, 2 signed, 3 floating-point) and bits.
+    pub format: (u64, u64),
+    /// Type that the samples become.
+    pub kind: SampleType,
+    /// Samples of a pixel that lie together.
+    pub bands: usize,
+    /// How LERC is compressed once more: not (0), by deflate (1), by Zstandard (2).
+    pub lerc: u64,
+}
+
+impl Coding {
+    /// The samples of `rows` × `cols` pixels.
+    pub fn decode(&self, data: &[u8], [rows, cols]: [usize; 2]) -> Result<Samples, String> {
+        if self.compression == LERC {
+            let samples = lerc::decode(data, self.lerc, (self.kind, self.format.1), [rows, cols, self.bands])?;
+            // libtiff swaps the bytes of samples before LERC sees them, as if it kept bytes and not numbers.
+            let is_swapped = self.big_endian && self.format.1 > 8;
+            return Ok(if is_swapped { Samples::from_bytes(self.kind, &samples.to_bytes(), true) } else { samples });
+        }
+        let width = (self.format.1 / 8) as usize;
+        // A row begins with a byte of its own, whatever a sample's bits.
+        let row_bytes = (cols * self.bands * self.format.1 as usize).div_ceil(8);
+        let Samples::U8(mut bytes) = Samples::zeros(SampleType::U8, rows * row_bytes)? else {
+            return Err("cannot be decoded".to_string());
+        };
+        if !fill(&mut bytes, data, self.compression) {
+            return Err("is truncated or broken: a tile or strip does not decompress to its size".to_string());
+        }
+        let mut big_endian = self.big_endian;
+        match self.predictor {
+            2 => bytes.chunks_mut(row_bytes).for_each(|row| accumulate(row, width, self.bands, big_endian)),
+            3 => {
+                bytes.chunks_mut(row_bytes).for_each(|row| gather(row, width, self.bands));
+                big_endian = true;
+            }
+            _ => {}
+        }
+        Ok(match self.format {
+            (1, 1) => {
+                let bit = |row: &[u8], j: usize| row[j / 8] >> (7 - j % 8) & 1;
+                Samples::U8(bytes.chunks(row_bytes).flat_map(|row| (0..cols).map(move |j| bit(row, j))).collect())
+            }
+            (2, 8) => Samples::I16(bytes.iter().map(|b| i16::from(*b as i8)).collect()),
+            _ => Samples::from_bytes(self.kind, &bytes, big_endian),
+        })
+    }
+}
+
+/// Decompresses until `out` is full; false if the data end before.
+fn fill(out: &mut [u8], data: &[u8], compression: u64) -> bool {
+    match compression {
+        1 => data.get(..out.len()).is_some_and(|data| {
+            out.copy_from_slice(data);
+            true
+        }),
+        5 => {
+            let mut decoder = Configuration::with_tiff_size_switch(BitOrder::Msb, 8).build();
+            let (mut from, mut to) = (0, 0);
+            while to < out.len() {
+                let result = decoder.decode_bytes(&data[from..], &mut out[to..]);
+                from += result.consumed_in;
+                to += result.consumed_out;
+                if result.status.is_err() || result.consumed_in + result.consumed_out == 0 {
+                    break;
+                }
+            }
+            to == out.len()
+        }
+        32773 => unpack(out, data).is_some(),
+        ZSTD => StreamingDecoder::new(data).is_ok_and(|mut decoder| decoder.read_exact(out).is_ok()),
+        _ => ZlibDecoder::new(data).read_exact(out).is_ok(),
+    }
+}
+
+/// PackBits (TIFF 6.0, section 9): n < 128, then n + 1 bytes as they are; n > 128, then one byte 257 − n times.
+fn unpack(out: &mut [u8], data: &[u8]) -> Option<()> {
+    let (mut from, mut to) = (0, 0);
+    while to < out.len() {
+        let n = usize::from(*data.get(from)?);
+        from += 1;
+        if n < 128 {
+            let length = (n + 1).min(out.len() - to);
+            out[to..to + length].copy_from_slice(data.get(from..from + length)?);
+            (from, to) = (from + n + 1, to + length);
+        } else if n > 128 {
+            let length = (257 - n).min(out.len() - to);
+            out[to..to + length].fill(*data.get(from)?);
+            (from, to) = (from + 1, to + length);
+        }
+    }
+    Some(())
+}
+
+/// Undoes predictor 2: every sample was stored less the one before it in its band.
+fn accumulate(row: &mut [u8], width: usize, bands: usize, big_endian: bool) {
+    macro_rules! sum {
+        ($t:ty) => {{
+            let samples = row.as_chunks_mut::<{ size_of::<$t>() }>().0;
+            for k in bands..samples.len() {
+                let (a, b) = (samples[k - bands], samples[k]);
+                samples[k] = if big_endian {
+                    <$t>::from_be_bytes(a).wrapping_add(<$t>::from_be_bytes(b)).to_be_bytes()
+                } else {
+                    <$t>::from_le_bytes(a).wrapping_add(<$t>::from_le_bytes(b)).to_le_bytes()
+                };
+            }
+        }};
+    }
+    match width {
+        1 => sum!(u8),
+        2 => sum!(u16),
+        4 => sum!(u32),
+        _ => sum!(u64),
+    }
+}
+
+/// Undoes predictor 3 (Adobe Photoshop TIFF technical note 3, 2005): the first bytes of all samples, then the second …,
+/// each byte less the one before it; the row then holds big-endian numbers.
+fn gather(row: &mut [u8], width: usize, bands: usize) {
+    for k in bands..row.len() {
+        row[k] = row[k].wrapping_add(row[k - bands]);
+    }
+    let planes = row.to_vec();
+    let count = row.len() / width;
+    for k in 0..count {
+        for byte in 0..width {
+            row[k * width + byte] = planes[byte * count + k];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packbits_as_in_the_standard() {
+        // Apple's example, quoted in TIFF readers' tests everywhere
+        let packed = [0xfe, 0xaa, 0x02, 0x80, 0x00, 0x2a, 0xfd, 0xaa, 0x03, 0x80, 0x00, 0x2a, 0x22, 0xf7, 0xaa];
+        let mut out = [0; 24];
+        unpack(&mut out, &packed).unwrap();
+        let plain = [&[0xaa; 3][..], &[0x80, 0, 0x2a], &[0xaa; 4], &[0x80, 0, 0x2a, 0x22], &[0xaa; 10]].concat();
+        assert_eq!(out[..], plain);
+        assert!(unpack(&mut [0; 25], &packed).is_none());
+    }
+
+    #[test]
+    fn differences_wrap() {
+        let mut row = [0xff, 0xff, 0x02, 0x00];
+        accumulate(&mut row, 2, 1, false);
+        assert_eq!(row, [0xff, 0xff, 0x01, 0x00]);
+        let mut row = [1, 10, 1, 255];
+        accumulate(&mut row, 1, 2, false);
+        assert_eq!(row, [1, 10, 2, 9]);
+    }
+}

@@ -1,0 +1,70 @@
+//! LERC in TIFF (method 34887): every strip or tile is a blob of Esri's Limited Error Raster Compression, plain or compressed once more.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+use lerc::{Sample, decode_info, decode_into_with_nodata};
+use ruzstd::decoding::StreamingDecoder;
+
+use crate::{SampleType, Samples};
+
+/// What compresses the blobs, as tag 50674 has it: nothing, deflate, Zstandard.
+const PLAIN: u64 = 0;
+const DEFLATE: u64 = 1;
+pub const ZSTD: u64 = 2;
+
+/// The samples of `rows` × `cols` pixels of so many bands, which become `kind`; NaN where a blob of floats leaves them out, as libtiff has
+/// it. Of 8 bits with sign, which become 16, the bits are told by `bits`.
+pub fn decode(
+    data: &[u8],
+    packing: u64,
+    (kind, bits): (SampleType, u64),
+    [rows, cols, bands]: [usize; 3],
+) -> Result<Samples, String> {
+    let cells = rows * cols * bands;
+    // A blob is seldom longer than its samples; twice that, and a head, is more than any.
+    let most = (cells as u64).saturating_mul(16).saturating_add(1 << 16);
+    let blob = unpacked(data, packing, most).ok_or_else(broken)?;
+    let info = decode_info(&blob).map_err(|_| broken())?;
+    let said = [info.height as usize, info.width as usize, info.depth as usize * info.bands as usize];
+    if said != [rows, cols, bands] {
+        return Err(format!("is broken: a tile or strip of {rows} × {cols} cells holds {} × {}", said[0], said[1]));
+    }
+    let mut samples = Samples::zeros(kind, cells)?;
+    match (&mut samples, bits) {
+        (Samples::U8(v), _) => fill(v, &blob, 0)?,
+        (Samples::U16(v), _) => fill(v, &blob, 0)?,
+        (Samples::I16(v), 8) => {
+            let mut bytes = vec![0i8; v.len()];
+            fill(&mut bytes, &blob, 0)?;
+            v.iter_mut().zip(bytes).for_each(|(to, from)| *to = i16::from(from));
+        }
+        (Samples::I16(v), _) => fill(v, &blob, 0)?,
+        (Samples::I32(v), _) => fill(v, &blob, 0)?,
+        (Samples::U32(v), _) => fill(v, &blob, 0)?,
+        (Samples::F32(v), _) => fill(v, &blob, f32::NAN)?,
+        (Samples::F64(v), _) => fill(v, &blob, f64::NAN)?,
+    }
+    // Where holes of one band are none of another libtiff writes bands one after the other, not the samples of a pixel together.
+    Ok(if info.bands > 1 && info.depth == 1 { samples.transposed([rows * cols, bands]) } else { samples })
+}
+
+fn fill<T: Sample>(out: &mut [T], blob: &[u8], void: T) -> Result<(), String> {
+    decode_into_with_nodata(blob, out, void).map(drop).map_err(|_| broken())
+}
+
+/// The blob itself; none if it does not unpack, or to more than `most` bytes.
+fn unpacked(data: &[u8], packing: u64, most: u64) -> Option<Cow<'_, [u8]>> {
+    let mut blob = Vec::new();
+    match packing {
+        PLAIN => return Some(Cow::Borrowed(data)),
+        DEFLATE => ZlibDecoder::new(data).take(most).read_to_end(&mut blob).ok()?,
+        _ => StreamingDecoder::new(data).ok()?.take(most).read_to_end(&mut blob).ok()?,
+    };
+    Some(Cow::Owned(blob))
+}
+
+fn broken() -> String {
+    "is truncated or broken: a tile or strip is no LERC".to_string()
+}

@@ -1,0 +1,403 @@
+//! TIFF, GeoTIFF and BigTIFF, one band, read and written here.
+//!
+//! The `tiff` crate's decoder trusts a file's counts, asserts, and does not read all that GDAL writes (padded LZW tiles); its encoder
+//! makes no cloud-optimised file.
+
+mod chunk;
+mod cog;
+mod directory;
+mod lerc;
+mod source;
+mod windows;
+mod write;
+
+use rayon::prelude::*;
+
+use super::geokeys;
+use super::{Raster, SampleType, Samples, check_size};
+use chunk::Coding;
+pub(super) use cog::write_held;
+pub use cog::{Overviews, write_cog};
+use directory::Directory;
+use source::Source;
+use thalweg_core::terrain::field::{Size, Window};
+pub use windows::TiffWindows;
+
+/// Tags.
+mod tag {
+    pub const SUBFILE: u16 = 254;
+    pub const WIDTH: u16 = 256;
+    pub const HEIGHT: u16 = 257;
+    pub const BITS: u16 = 258;
+    pub const COMPRESSION: u16 = 259;
+    pub const PHOTOMETRIC: u16 = 262;
+    pub const STRIP_OFFSETS: u16 = 273;
+    pub const BANDS: u16 = 277;
+    pub const ROWS_PER_STRIP: u16 = 278;
+    pub const STRIP_BYTES: u16 = 279;
+    pub const PLANAR: u16 = 284;
+    pub const PREDICTOR: u16 = 317;
+    pub const TILE_WIDTH: u16 = 322;
+    pub const TILE_HEIGHT: u16 = 323;
+    pub const TILE_OFFSETS: u16 = 324;
+    pub const TILE_BYTES: u16 = 325;
+    pub const SAMPLE_FORMAT: u16 = 339;
+    pub const PIXEL_SCALE: u16 = 33550;
+    pub const TIEPOINTS: u16 = 33922;
+    pub const TRANSFORM: u16 = 34264;
+    pub const GEO_KEYS: u16 = 34735;
+    pub const GEO_DOUBLES: u16 = 34736;
+    pub const GEO_ASCII: u16 = 34737;
+    pub const GDAL_METADATA: u16 = 42112;
+    pub const NODATA: u16 = 42113;
+    pub const LERC: u16 = 50674;
+}
+
+/// How the pixels lie in the file.
+struct Layout {
+    rows: usize,
+    cols: usize,
+    bands: usize,
+    coding: Coding,
+    tiled: bool,
+    /// Rows and columns of a strip or tile.
+    chunk: [usize; 2],
+    /// Position and length of the first band's strips or tiles.
+    places: Vec<[u64; 2]>,
+}
+
+/// Strips or tiles decoded at a time, in parallel, before they are put together.
+const BATCH: usize = 64;
+
+/// Reads the first band of the first image.
+pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
+    let source = Source::Bytes(bytes);
+    let directory = Directory::parse(&source)?;
+    let layout = layout(&directory, source.length(), Content::Heights, Held::Whole)?;
+    let mut raster = Raster { samples: pixels(&layout, &source)?, ..about(&directory, &layout)? };
+    if let Some(layout) = own_mask(&directory, source.length(), raster.size, Held::Whole)? {
+        let mask = no_data(pixels(&layout, &source)).map_err(|problem| format!("holds a mask that {problem}"))?;
+        raster.mask_out(mask);
+    }
+    Ok(raster)
+}
+
+/// What a file says of its first image; the samples are left out.
+fn about(directory: &Directory<'_>, layout: &Layout) -> Result<Raster, String> {
+    let mut raster = Raster::new([layout.rows, layout.cols], Samples::zeros(layout.coding.kind, 0)?);
+    raster.georeference = geokeys::from_tags(&geokeys::Tags {
+        pixel_scale: directory.doubles(tag::PIXEL_SCALE)?,
+        tiepoints: directory.doubles(tag::TIEPOINTS)?,
+        matrix: directory.doubles(tag::TRANSFORM)?,
+        keys: directory.numbers(tag::GEO_KEYS)?.iter().map(|key| *key as u16).collect(),
+        doubles: directory.doubles(tag::GEO_DOUBLES)?,
+        ascii: directory.text(tag::GEO_ASCII)?,
+    })?;
+    let nodata = directory.text(tag::NODATA)?;
+    if !nodata.trim().is_empty() {
+        raster.nodata = nodata.trim().parse().ok();
+        if raster.nodata.is_none() {
+            raster.warnings.push(format!("nodata value `{}` is no number and is not heeded", nodata.trim()));
+        }
+    }
+    let metadata = directory.text(tag::GDAL_METADATA)?;
+    let number = |role| item(&metadata, role).and_then(|text| text.parse::<f64>().ok()).filter(|x| x.is_finite());
+    let (factor, offset) = (number("scale"), number("offset"));
+    raster.scale = [factor.unwrap_or(1.0), offset.unwrap_or(0.0)];
+    raster.unit = item(&metadata, "unittype").filter(|unit| !unit.is_empty()).map(str::to_string);
+    raster.scaled = factor.is_some() || offset.is_some() || raster.unit.is_some();
+    if layout.bands > 1 {
+        raster.warnings.push(format!("has {} bands; the first is taken", layout.bands));
+    }
+    Ok(raster)
+}
+
+/// What an image is of.
+#[derive(Clone, Copy, PartialEq)]
+enum Content {
+    Heights,
+    /// One bit or byte to a cell; 0 where there is no data.
+    Mask,
+}
+
+/// How much of an image is held at a time.
+#[derive(Clone, Copy, PartialEq)]
+enum Held {
+    /// All of it: it must have room in memory.
+    Whole,
+    /// A window of it.
+    Windows,
+}
+
+/// Directories that are looked through for a mask.
+const MAX_DIRECTORIES: usize = 256;
+
+/// The layout of the mask that the file holds beside its first image (GDAL's, TIFF 6.0 section 8).
+fn own_mask(first: &Directory<'_>, length: u64, size: Size, held: Held) -> Result<Option<Layout>, String> {
+    const REDUCED: u64 = 1;
+    const MASK: u64 = 4;
+    let mut found = first.next();
+    for _ in 0..MAX_DIRECTORIES {
+        // What lies beyond a broken directory is not known, and the image is whole without.
+        let Some(Ok(directory)) = found else { break };
+        let kind = directory.number(tag::SUBFILE, 0)?;
+        let sizes = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
+        if kind & MASK != 0 && kind & REDUCED == 0 && sizes == size.map(|n| n as u64) {
+            let layout = layout(&directory, length, Content::Mask, held);
+            return layout.map(Some).map_err(|problem| format!("holds a mask that {problem}"));
+        }
+        found = directory.next();
+    }
+    Ok(None)
+}
+
+/// Reads a file that is the mask of another (GDAL's `.msk`), true where there is no data.
+pub(super) fn read_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
+    let source = Source::Bytes(bytes);
+    no_data(pixels(&mask_beside(&source, size, Held::Whole)?, &source))
+}
+
+/// The layout of a file that is the mask of another one of that size.
+fn mask_beside(source: &Source<'_>, size: Size, held: Held) -> Result<Layout, String> {
+    let directory = Directory::parse(source)?;
+    let [rows, cols] = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
+    if [rows, cols] != size.map(|n| n as u64) {
+        return Err(format!(
+            "is {cols} × {rows} cells (columns × rows), the file that it is the mask of {} × {}; remove it or make it anew",
+            size[1], size[0]
+        ));
+    }
+    layout(&directory, source.length(), Content::Mask, held)
+}
+
+/// What a mask's samples say, true where there is no data.
+fn no_data(samples: Result<Samples, String>) -> Result<Vec<bool>, String> {
+    match samples? {
+        Samples::U8(samples) => Ok(samples.iter().map(|sample| *sample == 0).collect()),
+        _ => Err("is not of bits or bytes".to_string()),
+    }
+}
+
+/// Reads the layout, refusing what is not a grid of heights, what we do not decode, and sizes that cannot be true.
+fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) -> Result<Layout, String> {
+    let rows = directory.number(tag::HEIGHT, 0)?;
+    let cols = directory.number(tag::WIDTH, 0)?;
+    let bands = directory.number(tag::BANDS, 1)?;
+    let bits = directory.numbers(tag::BITS)?;
+    let depth = bits.first().copied().unwrap_or(1);
+    let format = directory.number(tag::SAMPLE_FORMAT, 1)?;
+    let compression = directory.number(tag::COMPRESSION, 1)?;
+    let advice = "convert it with `gdal_translate -b 1 -ot Float32 -co COMPRESS=DEFLATE`";
+
+    let kind = match (format, depth) {
+        (1, 8) => SampleType::U8,
+        (1, 1) if content == Content::Mask && bands == 1 => SampleType::U8,
+        (1, 16) => SampleType::U16,
+        (2, 8 | 16) => SampleType::I16,
+        (2, 32) => SampleType::I32,
+        (1, 32) => SampleType::U32,
+        (3, 32) => SampleType::F32,
+        (3, 64) => SampleType::F64,
+        _ => return Err(format!("has samples of {depth} bits, format {format}, which are not read; {advice}")),
+    };
+    if bits.iter().any(|b| *b != depth) || bands == 0 || bands > 4096 {
+        return Err(format!("has {bands} bands of unlike depths, or too many; {advice}"));
+    }
+    // Most bytes that a byte can stand for: deflate at most 1032, PackBits 64; LZW over one value about 1350; Zstandard 128 KiB in
+    // four bytes; a LERC of one value none but a head.
+    let ratio = match compression {
+        1 => 1,
+        5 => 1400,
+        8 | 32946 => 1100,
+        32773 => 64,
+        chunk::LERC | chunk::ZSTD => 1 << 16,
+        _ => {
+            let name = chunk::name(compression).map(|name| format!(" ({name})")).unwrap_or_default();
+            return Err(format!(
+                "is compressed by method {compression}{name}; none, LZW, deflate, PackBits, Zstandard and LERC are read; {advice}"
+            ));
+        }
+    };
+    match directory.number(tag::PHOTOMETRIC, 1)? {
+        1 => {}
+        4 if content == Content::Mask => {}
+        0 => return Err(format!("is a picture in which white is zero, not heights; {advice}")),
+        _ => return Err(format!("is a colour picture, not heights; {advice}")),
+    }
+    let predictor = directory.number(tag::PREDICTOR, 1)?;
+    match (predictor, format) {
+        (2 | 3, _) if depth < 8 => return Err(format!("is broken: predictor {predictor} for {depth} bits")),
+        (1 | 2, _) | (3, 3) => {}
+        _ => return Err(format!("is broken: predictor {predictor} for sample format {format}")),
+    }
+    let planar = directory.number(tag::PLANAR, 1)?;
+    if !matches!(planar, 1 | 2) {
+        return Err(format!("is broken: planar configuration {planar}"));
+    }
+    let planes = if planar == 2 { bands } else { 1 };
+    // Eight pixels of a bit stand in one byte, and become eight.
+    let (width, ratio) = if depth < 8 { (1, 8 * ratio) } else { (depth / 8, ratio) };
+    let pixel = width * (bands / planes);
+    let size_is_true = |size| match held {
+        Held::Whole => check_size(size, pixel, usize::try_from(length).unwrap_or(usize::MAX), ratio).map(drop),
+        Held::Windows => check_claim(size, pixel, length, ratio),
+    };
+    size_is_true([rows, cols])?;
+
+    let tiled = directory.has(tag::TILE_OFFSETS);
+    let chunk = if tiled {
+        [directory.number(tag::TILE_HEIGHT, 0)?, directory.number(tag::TILE_WIDTH, 0)?]
+    } else {
+        [directory.number(tag::ROWS_PER_STRIP, rows)?.min(rows), cols]
+    };
+    if chunk.contains(&0) || chunk.iter().any(|n| *n > u64::from(u32::MAX)) {
+        return Err(format!("is broken: its tiles or strips are {} × {} cells", chunk[1], chunk[0]));
+    }
+    let chunks = [rows.div_ceil(chunk[0]), cols.div_ceil(chunk[1])];
+    if tiled {
+        // tiles are stored whole, with their padding
+        size_is_true([chunks[0].saturating_mul(chunk[0]), chunks[1].saturating_mul(chunk[1])])?;
+    }
+    let [offsets, lengths] =
+        if tiled { [tag::TILE_OFFSETS, tag::TILE_BYTES] } else { [tag::STRIP_OFFSETS, tag::STRIP_BYTES] };
+    let (offsets, lengths) = (directory.numbers(offsets)?, directory.numbers(lengths)?);
+    let expected = chunks[0] * chunks[1]; // ≤ cells
+    if offsets.len() != lengths.len() || expected.checked_mul(planes) != Some(offsets.len() as u64) {
+        return Err(format!(
+            "is broken: it lists {} tiles or strips where {expected} per band are needed",
+            offsets.len()
+        ));
+    }
+    let places = offsets.iter().zip(&lengths).take(expected as usize).map(|(offset, bytes)| {
+        if *bytes == 0 {
+            return Err(
+                "leaves tiles out (a sparse TIFF); write them with `gdal_translate -co SPARSE_OK=FALSE`".to_string()
+            );
+        }
+        if offset.checked_add(*bytes).is_none_or(|end| end > length) {
+            return Err("is truncated: some of its tiles or strips lie outside the file".to_string());
+        }
+        Ok([*offset, *bytes])
+    });
+    let coding = Coding {
+        compression,
+        predictor,
+        big_endian: directory.big_endian(),
+        format: (format, depth),
+        kind,
+        bands: (bands / planes) as usize,
+        // Version, and how LERC itself is compressed.
+        lerc: directory.numbers(tag::LERC)?.get(1).copied().unwrap_or(0),
+    };
+    if compression == chunk::LERC && (coding.lerc > lerc::ZSTD || predictor != 1 || depth < 8) {
+        let more = format!("compression {} of LERC, predictor {predictor}, {depth} bits", coding.lerc);
+        return Err(format!("is LERC in a way that is not read ({more}); {advice}"));
+    }
+    Ok(Layout {
+        rows: rows as usize, // these are at most the number of cells, which fits
+        cols: cols as usize,
+        bands: bands as usize,
+        coding,
+        tiled,
+        chunk: chunk.map(|n| n as usize),
+        places: places.collect::<Result<_, _>>()?,
+    })
+}
+
+/// Refuses a size that a header claims when it is none, or more than a file of `length` bytes can hold at `ratio` bytes of samples to a
+/// byte of file. How large it may be is not limited: windows of it are.
+fn check_claim(size: [u64; 2], sample_bytes: u64, length: u64, ratio: u64) -> Result<(), String> {
+    let [rows, cols] = size;
+    let need = rows.checked_mul(cols).and_then(|cells| cells.checked_mul(sample_bytes)).filter(|need| *need > 0);
+    match need {
+        Some(need) if need <= length.saturating_mul(ratio) && need <= isize::MAX as u64 => Ok(()),
+        _ => Err(format!(
+            "says that it is {cols} × {rows} cells (columns × rows), which its {length} bytes cannot hold: truncated or broken"
+        )),
+    }
+}
+
+/// Decodes the first band.
+fn pixels(layout: &Layout, source: &Source<'_>) -> Result<Samples, String> {
+    let whole = Window { start: [0, 0], size: [layout.rows, layout.cols] };
+    let mut samples = Samples::zeros(layout.coding.kind, layout.rows * layout.cols)?;
+    for batch in layout.chunks(whole).chunks(BATCH) {
+        let decoded = batch.par_iter().map(|k| layout.decode(source, *k)).collect::<Result<Vec<_>, _>>()?;
+        for (k, part) in batch.iter().zip(&decoded) {
+            layout.lay(&mut samples, part, *k, whole)?;
+        }
+    }
+    Ok(samples)
+}
+
+impl Layout {
+    /// First row and column of strip or tile number `k`.
+    fn corner(&self, k: usize) -> [usize; 2] {
+        let across = self.cols.div_ceil(self.chunk[1]);
+        [k / across * self.chunk[0], k % across * self.chunk[1]]
+    }
+
+    /// The strips or tiles that a window, which lies inside the image, meets.
+    fn chunks(&self, window: Window) -> Vec<usize> {
+        let across = self.cols.div_ceil(self.chunk[1]);
+        let span =
+            |k: usize| window.start[k] / self.chunk[k]..(window.start[k] + window.size[k]).div_ceil(self.chunk[k]);
+        if window.size.contains(&0) {
+            return Vec::new();
+        }
+        span(0).flat_map(|i| span(1).map(move |j| i * across + j)).collect()
+    }
+
+    /// Rows of strip or tile number `k`. Tiles are whole, be it with padding; the last strip ends with the image.
+    fn chunk_rows(&self, k: usize) -> usize {
+        if self.tiled { self.chunk[0] } else { self.chunk[0].min(self.rows - self.corner(k)[0]) }
+    }
+
+    /// The samples of all bands of strip or tile number `k`.
+    fn decode(&self, source: &Source<'_>, k: usize) -> Result<Samples, String> {
+        let [at, length] = self.places[k];
+        let data = source.get(at, length).ok_or("is truncated: some of its tiles or strips cannot be read")?;
+        self.coding.decode(&data, [self.chunk_rows(k), self.chunk[1]])
+    }
+
+    /// Puts the first band of strip or tile number `k`, without its padding, into the samples of a window.
+    fn lay(&self, samples: &mut Samples, part: &Samples, k: usize, window: Window) -> Result<(), String> {
+        match (samples, part) {
+            (Samples::U8(all), Samples::U8(part)) => self.paste(all, part, k, window),
+            (Samples::U16(all), Samples::U16(part)) => self.paste(all, part, k, window),
+            (Samples::I16(all), Samples::I16(part)) => self.paste(all, part, k, window),
+            (Samples::I32(all), Samples::I32(part)) => self.paste(all, part, k, window),
+            (Samples::U32(all), Samples::U32(part)) => self.paste(all, part, k, window),
+            (Samples::F32(all), Samples::F32(part)) => self.paste(all, part, k, window),
+            (Samples::F64(all), Samples::F64(part)) => self.paste(all, part, k, window),
+            _ => return Err("cannot be decoded".to_string()),
+        }
+        Ok(())
+    }
+
+    fn paste<T: Copy>(&self, all: &mut [T], part: &[T], k: usize, window: Window) {
+        let start = self.corner(k);
+        let end = [start[0] + self.chunk_rows(k), start[1] + self.chunk[1]];
+        let first = [0, 1].map(|k| start[k].max(window.start[k]));
+        let last = [0, 1].map(|k| end[k].min(window.start[k] + window.size[k]));
+        let bands = self.coding.bands;
+        for i in first[0]..last[0] {
+            let from = part[((i - start[0]) * self.chunk[1] + first[1] - start[1]) * bands..].iter().step_by(bands);
+            let at = (i - window.start[0]) * window.size[1] + first[1] - window.start[1];
+            all[at..at + last[1].saturating_sub(first[1])].iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+        }
+    }
+}
+
+/// The text of the first band's item of that role in GDAL's metadata (`<Item name=".." sample="0" role="scale">2</Item>`).
+fn item<'a>(metadata: &'a str, role: &str) -> Option<&'a str> {
+    let role = format!("role=\"{role}\"");
+    metadata.split("<Item").skip(1).find_map(|item| {
+        let (head, rest) = item.split_once('>')?;
+        let first = !head.contains("sample=") || head.contains("sample=\"0\"");
+        (first && head.contains(&role)).then(|| rest.split('<').next().unwrap_or_default().trim())
+    })
+}
+
+#[cfg(test)]
+mod tests;

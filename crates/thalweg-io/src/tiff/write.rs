@@ -1,0 +1,147 @@
+//! What samples and what is known of them become in a GeoTIFF: predicted bytes, numbers of tags, texts.
+
+use std::io;
+
+use crate::{Head, SampleType, Samples};
+use thalweg_core::base::deflate::zlib;
+
+/// Values of tags 259 and 262 (TIFF 6.0, and Adobe Photoshop TIFF technical note 2).
+pub const DEFLATE: u16 = 8;
+pub const BLACK_IS_ZERO: u16 = 1;
+
+/// Value of tag 339: 1 whole, 2 signed, 3 floating-point.
+pub fn format_of(kind: SampleType) -> u16 {
+    match kind {
+        SampleType::U8 | SampleType::U16 | SampleType::U32 => 1,
+        SampleType::I16 | SampleType::I32 => 2,
+        SampleType::F32 | SampleType::F64 => 3,
+    }
+}
+
+/// Value of tag 317 for samples that are compressed as they are.
+pub const PLAIN: u16 = 1;
+
+/// Value of tag 317: how samples are foretold before they are compressed. Bytes are mostly classes, whose differences say no less.
+fn predictor(kind: SampleType) -> u16 {
+    match kind {
+        SampleType::U8 => PLAIN,
+        SampleType::U16 | SampleType::I16 | SampleType::I32 | SampleType::U32 => 2,
+        SampleType::F32 | SampleType::F64 => 3,
+    }
+}
+
+/// The predictor after which rows of samples like these are compressed to fewer bytes: heights are after theirs, numbers that occur again and again,
+/// as areas of so many cells, are as they are.
+///
+/// # Errors
+/// As [`zlib`].
+pub fn shortest(samples: &Samples, cols: usize) -> io::Result<u16> {
+    let usual = predictor(samples.kind());
+    let plain = packed(samples, cols, PLAIN);
+    let size = samples.kind().bytes();
+    // Of one number alone nothing can be learnt.
+    if usual == PLAIN || plain.chunks_exact(size).all(|sample| sample == &plain[..size]) {
+        return Ok(usual);
+    }
+    let is_shorter = zlib(&plain)?.len() < zlib(&packed(samples, cols, usual))?.len();
+    Ok(if is_shorter { PLAIN } else { usual })
+}
+
+/// The bytes of rows of samples, as they are or after the predictor of their type.
+pub fn packed(samples: &Samples, cols: usize, predictor: u16) -> Vec<u8> {
+    let mut bytes = vec![0; samples.len() * samples.kind().bytes()];
+    macro_rules! rows {
+        ($v:expr, $pack:expr) => {
+            for (row, out) in $v.chunks(cols).zip(bytes.chunks_mut(cols * samples.kind().bytes())) {
+                $pack(row, out);
+            }
+        };
+    }
+    macro_rules! differences {
+        ($v:expr, $t:ty) => {
+            rows!($v, |row: &[$t], out: &mut [u8]| {
+                let mut before = 0;
+                for (x, out) in row.iter().zip(out.chunks_exact_mut(size_of::<$t>())) {
+                    out.copy_from_slice(&x.wrapping_sub(before).to_ne_bytes());
+                    before = *x;
+                }
+            })
+        };
+    }
+    macro_rules! plain {
+        ($v:expr, $t:ty) => {
+            rows!($v, |row: &[$t], out: &mut [u8]| {
+                for (x, out) in row.iter().zip(out.chunks_exact_mut(size_of::<$t>())) {
+                    out.copy_from_slice(&x.to_ne_bytes());
+                }
+            })
+        };
+    }
+    match samples {
+        Samples::U16(v) if predictor == PLAIN => plain!(v, u16),
+        Samples::I16(v) if predictor == PLAIN => plain!(v, i16),
+        Samples::I32(v) if predictor == PLAIN => plain!(v, i32),
+        Samples::U32(v) if predictor == PLAIN => plain!(v, u32),
+        Samples::F32(v) if predictor == PLAIN => plain!(v, f32),
+        Samples::F64(v) if predictor == PLAIN => plain!(v, f64),
+        Samples::U8(v) => bytes.copy_from_slice(v),
+        Samples::U16(v) => differences!(v, u16),
+        Samples::I16(v) => differences!(v, i16),
+        Samples::I32(v) => differences!(v, i32),
+        Samples::U32(v) => differences!(v, u32),
+        Samples::F32(v) => rows!(v, |row: &[f32], out: &mut [u8]| planes(row.iter().map(|x| x.to_be_bytes()), out)),
+        Samples::F64(v) => rows!(v, |row: &[f64], out: &mut [u8]| planes(row.iter().map(|x| x.to_be_bytes()), out)),
+    }
+    bytes
+}
+
+/// Predictor 3 (Adobe Photoshop TIFF technical note 3, 2005): the first bytes of all samples of a row, then the second …, each byte less the one before it.
+fn planes<const N: usize>(row: impl Iterator<Item = [u8; N]> + Clone, out: &mut [u8]) {
+    let mut before = 0;
+    for (n, plane) in out.chunks_mut(out.len() / N).enumerate() {
+        for (sample, to) in row.clone().zip(plane) {
+            *to = sample[n].wrapping_sub(before);
+            before = sample[n];
+        }
+    }
+}
+
+/// Text of the geo keys. The format is ASCII; what others wrote beyond it is carried as far as it can be.
+pub fn geo_text(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii() && c != '\0' { c } else { '?' }).collect()
+}
+
+/// What stands for no data, as GDAL words it.
+pub fn nodata_text(nodata: f64) -> String {
+    if nodata.is_nan() { "nan".to_string() } else { nodata.to_string() }
+}
+
+/// GDAL's metadata for scale, offset, unit and description of the band; none where nothing is said.
+pub fn metadata(head: &Head) -> Option<String> {
+    let mut text = String::new();
+    let mut item = |name: &str, value: &str| {
+        let role = name.to_ascii_lowercase();
+        text += &format!("  <Item name=\"{name}\" sample=\"0\" role=\"{role}\">{value}</Item>\n");
+    };
+    if head.scale != [1.0, 0.0] {
+        item("SCALE", &head.scale[0].to_string());
+        item("OFFSET", &head.scale[1].to_string());
+    }
+    // The tag is ASCII, in XML.
+    let ascii = |c: char| match c {
+        '²' => '2',
+        '³' => '3',
+        '·' => ' ',
+        other => other,
+    };
+    let plain = |words: &str| {
+        words.chars().map(ascii).filter(|c| c.is_ascii_alphanumeric() || " _/.-%".contains(*c)).collect::<String>()
+    };
+    if let Some(unit) = &head.unit {
+        item("UNITTYPE", &plain(unit));
+    }
+    if let Some(words) = &head.description {
+        item("DESCRIPTION", &plain(words));
+    }
+    (!text.is_empty()).then(|| format!("<GDALMetadata>\n{text}</GDALMetadata>"))
+}

@@ -1,0 +1,313 @@
+//! Trees as points: tables of values separated by commas, and GeoJSON.
+//!
+//! Coordinates are those of the rasters written with them (see [`place`](super::place)). A line to a tree, written
+//! as they come, so that a forest of millions takes no more memory than it has.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use csv::StringRecord;
+
+use super::features::Collection;
+use super::place::{Place, unnamed};
+use super::{atomic, plain};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::{memory, names};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_models::process::forest::{self, KINDS, Tree};
+
+/// The columns of a table, and what a feature's properties are called, but for the coordinates.
+const HEAD: &str = "id,x,y,z,kind,height_m,crown_m,age_years";
+
+/// Bytes of a tree in memory to a byte of its line: of the shortest line, while the list of trees grows.
+const TREE_BYTES: u64 = 10;
+
+/// Longest line of a table that is read.
+const MAX_LINE: usize = 4096;
+
+/// Writes trees, each with its number, place (x, y), elevation of the ground (z) in metres, kind, height and width of the crown in metres,
+/// and age in years. The ending picks the format: `.csv` or `.geojson`.
+///
+/// GeoJSON is in the terrain's own coordinates, as that of [streams](super::features::save_links). Returns what could not be
+/// kept, in words.
+///
+/// # Errors
+/// Another ending, a file that cannot be written.
+pub fn save_trees(path: impl AsRef<Path>, trees: &[Tree], terrain: &Terrain) -> Result<Vec<String>> {
+    let path = path.as_ref();
+    let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let write = match ending.as_str() {
+        "csv" => table,
+        "geojson" => geojson,
+        _ => return Err(Error::file(path, "its ending names no format of points; known are .csv, .geojson")),
+    };
+    let sheet = Sheet::of(terrain);
+    atomic(path, |file| write(file, trees, &sheet).map_err(Error::io(path, "write")))?;
+    Ok(if ending == "geojson" { unnamed(path, &terrain.grid) } else { Vec::new() })
+}
+
+/// Where trees stand, and how their coordinates are written.
+struct Sheet<'a> {
+    place: Place,
+    terrain: &'a Terrain,
+    /// Decimals of x and y: a thousandth of a cell.
+    decimals: usize,
+}
+
+impl<'a> Sheet<'a> {
+    fn of(terrain: &'a Terrain) -> Self {
+        let place = Place::of(&terrain.grid);
+        let t = place.transform;
+        let step = (t[1] * t[5] - t[2] * t[4]).abs().sqrt() / 1000.0;
+        let mut decimals = 0;
+        let mut unit = 1.0;
+        while unit > step && decimals < 12 {
+            decimals += 1;
+            unit /= 10.0;
+        }
+        Self { place, terrain, decimals }
+    }
+
+    /// x, y and z.
+    fn point(&self, tree: &Tree) -> [f64; 3] {
+        let [x, y] = self.place.at(tree.at());
+        [x, y, forest::ground_under(&self.terrain.ground, tree.at())]
+    }
+}
+
+/// Numbers, and kinds in words of our own: nothing that needs quotes. `csv` would have each number as a text of its own first, eight to
+/// each of millions of trees.
+fn table(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
+    writeln!(file, "{HEAD}")?;
+    let d = sheet.decimals;
+    for tree in trees {
+        let ([x, y, z], kind) = (sheet.point(tree), tree.kind().name);
+        let (height, crown) = (tree.height(), tree.crown());
+        writeln!(file, "{},{x:.d$},{y:.d$},{z:.2},{kind},{height:.3},{crown:.2},{}", tree.number, tree.age)?;
+    }
+    Ok(())
+}
+
+/// Features are put together here, not by [`feature_text`](super::features::feature_text): serde_json cuts no number to the decimals that
+/// tell something, and millions of trees would each need a map of their properties.
+fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
+    let d = sheet.decimals;
+    let mut collection = Collection::begin(file, "trees", &sheet.place)?;
+    for tree in trees {
+        let ([x, y, z], kind) = (sheet.point(tree), tree.kind().name);
+        let (id, height, crown, age) = (tree.number, tree.height(), tree.crown(), tree.age);
+        write!(
+            collection.feature()?,
+            "{{\"type\":\"Feature\",\"properties\":{{\"id\":{id},\"kind\":\"{kind}\",\"height_m\":{height:.3},\"crown_m\":{crown:.2},\
+             \"age_years\":{age}}},\"geometry\":{{\"type\":\"Point\",\"coordinates\":[{x:.d$},{y:.d$},{z:.2}]}}}}"
+        )?;
+    }
+    collection.end()
+}
+
+/// Reads trees from a table as [`save_trees`] writes it: columns `x`, `y`, `kind` and `height_m`, with `id` and
+/// `age_years` if they are there, others passed over. Returns them by their numbers, and in words how many stand outside the grid and
+/// were left out.
+///
+/// # Errors
+/// A file that cannot be read, for which there is no memory, or that lacks a column; a line of over 4096 bytes. A number that is none and a
+/// kind that is unknown, with their line.
+pub fn load_trees(path: impl AsRef<Path>, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
+    let path = path.as_ref();
+    let (file, length) = plain::open(path)?;
+    memory::room(&path.display().to_string(), length.saturating_mul(TREE_BYTES))?;
+    // What is added while it is read is not read.
+    parse_trees(file.take(length), path, grid)
+}
+
+/// Reads trees from the text of a table, as [`load_trees`]; `path` is said in messages.
+///
+/// # Errors
+/// As [`load_trees`].
+pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
+    // Lines end with a line feed; a carriage return before it is trimmed off. (Taken for an end too, it would be counted as a line only
+    // when the next is read.)
+    let mut table = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .terminator(csv::Terminator::Any(b'\n'))
+        .from_reader(reader);
+    let mut head = StringRecord::new();
+    next(&mut table, &mut head, path)?;
+    let column = |name: &str| head.iter().position(|known| known == name);
+    let needed = |name: &str| {
+        let problem =
+            format!("is no table of trees: its first line names no column `{name}`; needed are x, y, kind, height_m");
+        column(name).ok_or_else(|| Error::file(path, problem))
+    };
+    let (x, y, kind, height) = (needed("x")?, needed("y")?, needed("kind")?, needed("height_m")?);
+    let (id, age) = (column("id"), column("age_years"));
+    let place = Place::of(grid);
+    let (mut trees, mut outside, mut cells) = (Vec::new(), 0u64, StringRecord::new());
+    while let Some(count) = next(&mut table, &mut cells, path)? {
+        let wrong = |what: &str, at: usize, allowed: &str| {
+            let value = names::short(cells.get(at).unwrap_or_default());
+            Error::file(path, format!("line {count}: {what} `{value}`; allowed is {allowed}"))
+        };
+        let number = |what: &str, at: usize| {
+            let value = cells.get(at).and_then(|text| text.parse::<f64>().ok()).filter(|value| value.is_finite());
+            value.ok_or_else(|| wrong(what, at, "a number"))
+        };
+        let whole = |what: &str, at: Option<usize>, otherwise: u64| {
+            let Some(at) = at else { return Ok(otherwise) };
+            let value = cells.get(at).and_then(|text| text.parse::<u64>().ok()).filter(|n| *n < 1 << 62);
+            value.ok_or_else(|| wrong(what, at, "a whole number"))
+        };
+        let known = || KINDS.map(|kind| kind.name).join(", ");
+        let named = cells.get(kind).and_then(forest::find).ok_or_else(|| wrong("kind", kind, &known()))?;
+        let tall = number("height_m", height)?;
+        let Some((cell, part)) = Tree::placed(place.back([number("x", x)?, number("y", y)?]), grid.size) else {
+            outside += 1;
+            continue;
+        };
+        let age = whole("age_years", age, 0)?.min(u32::MAX.into()) as u32;
+        let number = whole("id", id, trees.len() as u64 + outside)?;
+        let mut tree = Tree { number, cell, part, kind: named, size: 1.0, age, patch: 1.0 };
+        tree.size = (tall as f32 / tree.height()).clamp(1e-3, 1.0);
+        trees.push(tree);
+    }
+    trees.sort_by_key(|tree: &Tree| tree.number);
+    let said = (outside > 0)
+        .then(|| format!("{}: {outside} trees stand outside the terrain and are left out", path.display()));
+    Ok((trees, said.into_iter().collect()))
+}
+
+/// Reads the next row that is not empty; gives the number of its line, from 1.
+fn next(table: &mut csv::Reader<impl Read>, row: &mut StringRecord, path: &Path) -> Result<Option<u64>> {
+    loop {
+        let there = table.read_record(row).map_err(|error| match error.into_kind() {
+            csv::ErrorKind::Io(error) => Error::io(path, "read")(error),
+            _ => Error::file(path, "is no text in UTF-8"),
+        })?;
+        if row.as_slice().len() + row.len() > MAX_LINE {
+            return Err(Error::file(path, format!("has a line of over {MAX_LINE} bytes; it is no table of trees")));
+        }
+        // A line of nothing but blanks is a row of one empty cell.
+        if !there || row.iter().any(|cell| !cell.is_empty()) {
+            return Ok(there.then(|| row.position().map_or(0, csv::Position::line)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::grid::Georeference;
+    use thalweg_core::terrain::height::Height;
+
+    fn land(georeference: Option<Georeference>) -> Terrain {
+        let grid = Grid { georeference, ..Grid::new([30, 40], 10.0).unwrap() };
+        Terrain::from_ground(grid, Field::generate([30, 40], |i, j| Height::saturating((i + 2 * j) as f64))).unwrap()
+    }
+
+    fn utm() -> Georeference {
+        let keys = vec![1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32611];
+        Georeference {
+            transform: Some([500_000.0, 10.0, 0.0, 4_000_000.0, 0.0, -10.0]),
+            keys,
+            ..Georeference::default()
+        }
+    }
+
+    fn wood() -> Vec<Tree> {
+        let tree = |n: u64| Tree {
+            number: 3 * n + 1,
+            cell: [(7 * n % 30) as u32, (11 * n % 40) as u32],
+            part: [(n * 9973 % 65_536) as u16, (n * 31_337 % 65_536) as u16],
+            kind: (n % KINDS.len() as u64) as u8,
+            size: 0.5 + 0.001 * (n % 500) as f32,
+            age: (n % 300) as u32,
+            patch: 1.0,
+        };
+        (0..600).map(tree).collect()
+    }
+
+    #[test]
+    fn tables_are_read_back_as_they_were_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trees.csv");
+        for terrain in [land(None), land(Some(utm()))] {
+            assert!(save_trees(&path, &wood(), &terrain).unwrap().is_empty());
+            let (read, said) = load_trees(&path, &terrain.grid).unwrap();
+            assert!(said.is_empty() && read.len() == 600);
+            for (a, b) in read.iter().zip(wood()) {
+                assert_eq!((a.number, a.kind, a.age), (b.number, b.kind, b.age));
+                // A centimetre is written, of 10 m; and a millimetre of height, of 2 m and more.
+                assert!((0..2).all(|k| (a.at()[k] - b.at()[k]).abs() < 6e-4), "{a:?} {b:?}");
+                assert!((a.height() - b.height()).abs() < 6e-4, "{a:?} {b:?}");
+            }
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let first: Vec<&str> = text.lines().nth(1).unwrap().split(',').collect();
+        assert_eq!((text.lines().next(), first.len()), (Some(HEAD), 8));
+        assert_eq!(&first[..5], ["1", "500000.00", "4000000.00", "0.00", "conifer"]);
+        // A smaller terrain has fewer of them.
+        let small = Grid { size: [10, 40], world: [10, 40], ..land(Some(utm())).grid };
+        let (read, said) = load_trees(&path, &small).unwrap();
+        assert!(read.len() == 200 && said[0].contains("400 trees stand outside"), "{said:?}");
+    }
+
+    #[test]
+    fn geojson_is_points_with_the_crs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trees.geojson");
+        let read = || serde_json::from_slice::<serde_json::Value>(&std::fs::read(&path).unwrap()).unwrap();
+        save_trees(&path, &wood(), &land(Some(utm()))).unwrap();
+        let found = read();
+        assert_eq!(found["crs"]["properties"]["name"], "urn:ogc:def:crs:EPSG::32611");
+        assert_eq!(found["features"].as_array().unwrap().len(), 600);
+        let tree = &found["features"][1];
+        assert_eq!((&tree["properties"]["id"], &tree["properties"]["kind"]), (&json!(4), &json!("broadleaf")));
+        let at = wood()[1].at();
+        let place = &tree["geometry"]["coordinates"];
+        assert!((place[0].as_f64().unwrap() - (500_000.0 + 10.0 * at[1])).abs() < 0.006, "{place}");
+        assert!((place[1].as_f64().unwrap() - (4_000_000.0 - 10.0 * at[0])).abs() < 0.006, "{place}");
+        // The ground rises by 0.1 m per metre south and 0.2 per metre east, from cell centres on.
+        let z = (at[0] - 0.5) + 2.0 * (at[1] - 0.5);
+        assert!((place[2].as_f64().unwrap() - z).abs() < 0.006, "{place} {z}");
+        save_trees(&path, &[], &land(None)).unwrap();
+        assert_eq!(read()["features"], json!([]));
+        assert!(save_trees(folder.path().join("a.shp"), &[], &land(None)).unwrap_err().to_string().contains(".csv"));
+    }
+
+    #[test]
+    fn what_is_no_table_of_trees_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trees.csv");
+        let refusal = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            load_trees(&path, &land(None).grid).unwrap_err().to_string()
+        };
+        assert!(refusal("").contains("no column `x`"));
+        assert!(refusal("x,y,kind\n").contains("no column `height_m`"));
+        assert!(
+            refusal("x,y,kind,height_m\n1,-2,palm,3\n").contains("line 2: kind `palm`; allowed is conifer, broadleaf")
+        );
+        assert!(refusal("x,y,kind,height_m\n1,-2,reed,3\n1,b,reed,3\n").contains("line 3: y `b`"));
+        assert!(refusal("x,y,kind,height_m\n1,-2,reed\n").contains("line 2: height_m ``"));
+        assert!(refusal("x,y,kind,height_m\n1,-2,reed,NaN\n").contains("a number"));
+        assert!(refusal("id,x,y,kind,height_m\n-1,1,-2,reed,2\n").contains("a whole number"));
+        assert!(refusal(&"x,".repeat(5000)).contains("over 4096 bytes"));
+        let long = refusal(&format!("x,y,kind,height_m\n1,-2,{},3\n", "k".repeat(4000)));
+        assert!(long.contains("(4000 characters)") && long.len() < 400, "{long}");
+        std::fs::write(&path, "height_m,kind,y,x\r\n2.4,reed,-15.5,7\r\n\r\n").unwrap();
+        let (trees, _) = load_trees(&path, &land(None).grid).unwrap();
+        assert_eq!((trees.len(), trees[0].cell, trees[0].kind().name), (1, [1, 0], "reed"));
+        assert!(refusal("\r\n \r\nx,y,kind,height_m\r\n\r\n1,-2,palm,3\r\n").contains("line 5: kind `palm`"));
+        // As a spreadsheet saves it: cells in quotes, a mark of the encoding in front.
+        let text = "\u{feff}\"x\",\"y\",\"kind\",\"height_m\",\"note\"\r\n7,-15.5,\"reed\",\"2.4\",\"a, b\"\r\n1,-2,palm,3,\r\n";
+        assert!(refusal(text).contains("line 3: kind `palm`"));
+        std::fs::write(&path, text.replace("palm", "reed")).unwrap();
+        let (trees, _) = load_trees(&path, &land(None).grid).unwrap();
+        assert_eq!((trees.len(), trees[0].cell, trees[0].number, trees[1].number), (2, [1, 0], 0, 1));
+    }
+}

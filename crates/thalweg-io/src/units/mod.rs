@@ -1,0 +1,333 @@
+//! In which unit a file's coordinates and heights are: said by keys, by names, or by the code of a reference system alone.
+//!
+//! `epsg.tsv` holds the systems of the EPSG dataset (IOGP) whose unit of length is not the metre; `make_table.py` makes it from
+//! the PROJ database.
+
+use serde::{Deserialize, Serialize};
+
+use super::geokeys::{self, key};
+use thalweg_core::terrain::grid::Georeference;
+
+/// Codes, units and names.
+const TABLE: &str = include_str!("epsg.tsv");
+
+/// The metre's own code.
+const METRE: u16 = 9001;
+
+/// A key's value for what the file defines itself.
+const OWN: u16 = 32_767;
+
+/// A unit that a file is to be taken in, whatever it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// The metre.
+    Metre,
+}
+
+/// What keeps coordinates from being metres.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Problem {
+    /// Angles, or a unit beyond repair: no unit of length can be put in its place.
+    Angular(String),
+    /// Another unit of length, or a metre that is not the ground's.
+    Linear(String),
+}
+
+impl Problem {
+    /// In words.
+    pub fn words(self) -> String {
+        match self {
+            Self::Angular(words) | Self::Linear(words) => words,
+        }
+    }
+}
+
+/// What a file says of the unit of its heights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// That it is the metre.
+    Metre,
+    /// Nothing.
+    Nothing,
+}
+
+/// What a system of the table has in place of the metre.
+enum Length {
+    Unit(u16),
+    /// The metre of a Mercator map, which is the ground's at the equator only.
+    Mercator,
+}
+
+/// A line of the table: a system's units and its name.
+struct System {
+    horizontal: Option<Length>,
+    vertical: Option<u16>,
+    name: &'static str,
+}
+
+fn system(code: u16) -> Option<System> {
+    let prefix = format!("c\t{code}\t");
+    let mut parts = TABLE.lines().find_map(|line| line.strip_prefix(prefix.as_str()))?.splitn(3, '\t');
+    let (horizontal, vertical, name) = (parts.next()?, parts.next()?, parts.next()?);
+    let horizontal = if horizontal == "~" { Some(Length::Mercator) } else { horizontal.parse().ok().map(Length::Unit) };
+    Some(System { horizontal, vertical: vertical.parse().ok(), name })
+}
+
+/// Metres of a unit, and its name.
+fn length(code: u16) -> Option<(f64, &'static str)> {
+    let prefix = format!("u\t{code}\t");
+    let (metres, name) = TABLE.lines().find_map(|line| line.strip_prefix(prefix.as_str()))?.split_once('\t')?;
+    Some((metres.parse().ok()?, name))
+}
+
+/// A unit as it is said in messages: its name, its code, its length.
+fn named(code: u16) -> String {
+    match length(code) {
+        Some((metres, name)) => format!("{name} (EPSG:{code}, {metres} m)"),
+        None => format!("a unit that is not the metre (EPSG:{code})"),
+    }
+}
+
+/// Refuses coordinates that are not metres on the ground, with code, name, factor and remedy.
+///
+/// # Errors
+/// Degrees; another unit of length; a Mercator of the whole world.
+pub fn check_horizontal(georeference: &Georeference) -> Result<(), Problem> {
+    let advice = "reproject it to metres (`gdalwarp -t_srs EPSG:326<zone>`), or give the cell size in metres";
+    let short = |key| geokeys::short(georeference, key);
+    let geographic = short(key::GEOGRAPHIC).is_some() && short(key::PROJECTED).is_none();
+    match short(key::MODEL_TYPE) {
+        Some(2) => return Err(Problem::Angular(format!("is in degrees (a geographic CRS); {advice}"))),
+        Some(3) => return Err(Problem::Angular(format!("is in a geocentric CRS; {advice}"))),
+        None if geographic => return Err(Problem::Angular(format!("is in degrees (a geographic CRS); {advice}"))),
+        _ => {}
+    }
+    // A file without CRS whose numbers can only be degrees.
+    if let Some([x, a, _, y, _, _]) = georeference.transform
+        && georeference.doubles.is_empty()
+        && short(key::MODEL_TYPE).is_none()
+        && a < 0.02
+        && [x, y] != [0.0, 0.0]
+        && x.abs() <= 360.0
+        && y.abs() <= 90.0
+    {
+        return Err(Problem::Angular(format!("looks to be in degrees (cells of {a} at {x}, {y}); {advice}")));
+    }
+    let taken = format!("{advice}; `--unit metre` takes its coordinates as metres all the same");
+    let linear = |words: String| Err(Problem::Linear(format!("{words}; {taken}")));
+    let code = short(key::PROJECTED).filter(|code| *code != OWN);
+    if let Some((code, System { horizontal: Some(unit), name, .. })) = code.and_then(|code| Some((code, system(code)?)))
+    {
+        return linear(match unit {
+            Length::Unit(unit) => format!("is in {}, says its CRS EPSG:{code} {name}", named(unit)),
+            Length::Mercator => mercator(georeference, &format!("EPSG:{code} {name}")),
+        });
+    }
+    let size = geokeys::double(georeference, key::LINEAR_SIZE);
+    match (short(key::LINEAR_UNITS), size) {
+        (Some(METRE), _) => return Ok(()),
+        (Some(OWN), Some(1.0)) => return Ok(()),
+        (Some(OWN), Some(size)) => return linear(format!("is in a unit of {size} m (linear unit key 3077)")),
+        (Some(unit), _) => return linear(format!("is in {} (linear unit key 3076)", named(unit))),
+        _ => {}
+    }
+    // What is said of the vertical system is not of the horizontal one.
+    let words = geokeys::words(georeference, |name| !key::OF_HEIGHTS.contains(&name));
+    if names_feet(&words) {
+        return linear(format!("is in feet, says its CRS (`{}`)", words.trim()));
+    }
+    let lower = words.to_ascii_lowercase();
+    if ["pseudo-mercator", "pseudo_mercator", "web mercator", "web_mercator"].iter().any(|name| lower.contains(name)) {
+        return linear(mercator(georeference, "a Pseudo-Mercator CRS"));
+    }
+    Ok(())
+}
+
+/// What is wrong with the metres of a Mercator map of the world.
+fn mercator(georeference: &Georeference, name: &str) -> String {
+    const RADIUS: f64 = 6_378_137.0;
+    let at = georeference.transform.map_or(String::new(), |[_, _, _, y, _, _]| {
+        let metres = 1.0 / libm::cosh(y / RADIUS);
+        let latitude = libm::atan(libm::sinh(y / RADIUS)).to_degrees();
+        format!(": at the latitude of its corner, {latitude:.2}°, one of them is {metres:.4} m")
+    });
+    format!("is in {name}, whose metres are not the ground's{at}")
+}
+
+/// Refuses heights that are not metres, with code, name, factor and remedy; `unit` is what the band or the sidecar itself says.
+///
+/// # Errors
+/// Feet, other units.
+pub fn check_vertical(georeference: Option<&Georeference>, unit: Option<&str>) -> Result<Said, String> {
+    let remedy = |factor: &str| {
+        format!(
+            "turn them into metres, e.g. with `gdal_calc.py -A IN --calc=\"A*{factor}\" --outfile OUT`, and drop the vertical \
+             unit; `--unit metre` takes them as metres all the same"
+        )
+    };
+    let refuse = |what: String, code: Option<u16>| {
+        let factor = code.and_then(length).map_or("FACTOR".to_string(), |(metres, _)| metres.to_string());
+        Err(format!("has heights in {what}; {}", remedy(&factor)))
+    };
+    let mut said = Said::Nothing;
+    if let Some(unit) = unit.map(str::trim).filter(|unit| !unit.is_empty()) {
+        let known = ["m", "metre", "meter", "metres", "meters"];
+        if !known.contains(&unit.to_ascii_lowercase().as_str()) {
+            return refuse(format!("`{}`, says the unit of its band", super::plain::clipped(unit)), by_name(unit));
+        }
+        said = Said::Metre;
+    }
+    let Some(georeference) = georeference else { return Ok(said) };
+    let short = |key| geokeys::short(georeference, key);
+    match short(key::VERTICAL_UNITS) {
+        Some(METRE) => said = Said::Metre,
+        Some(OWN) | None => {}
+        Some(unit) => return refuse(format!("{} (vertical unit key 4099)", named(unit)), Some(unit)),
+    }
+    for code in [short(key::VERTICAL), short(key::PROJECTED)].into_iter().flatten().filter(|code| *code != OWN) {
+        if let Some(System { vertical: Some(unit), name, .. }) = system(code) {
+            return refuse(format!("{}, says its CRS EPSG:{code} {name}", named(unit)), Some(unit));
+        }
+    }
+    let words = geokeys::words(georeference, |name| key::OF_HEIGHTS.contains(&name));
+    if said == Said::Nothing && names_feet(&words) {
+        return refuse(format!("feet, says its vertical CRS (`{}`)", words.trim()), None);
+    }
+    // A code that is not in the table is of a system in metres.
+    Ok(if short(key::VERTICAL).is_some_and(|code| code != OWN && code != 0) { Said::Metre } else { said })
+}
+
+/// The code of a unit in words, where it is plain which is meant.
+fn by_name(unit: &str) -> Option<u16> {
+    let unit = unit.to_ascii_lowercase().replace(['_', '-'], " ");
+    let found = |words: &[&str]| words.contains(&unit.as_str());
+    match () {
+        () if found(&["ft", "foot", "feet", "international foot", "international feet"]) => Some(9002),
+        () if found(&["us ft", "ftus", "us survey foot", "us survey feet", "foot us", "survey foot"]) => Some(9003),
+        () if found(&["cm", "centimetre", "centimeter"]) => Some(1033),
+        () if found(&["mm", "millimetre", "millimeter"]) => Some(1025),
+        () if found(&["km", "kilometre", "kilometer"]) => Some(9036),
+        () => None,
+    }
+}
+
+/// Whether a CRS's name speaks of feet (`NAD83 / California zone 3 (ftUS)`).
+fn names_feet(citation: &str) -> bool {
+    let citation = citation.to_ascii_lowercase();
+    ["foot", "feet", "ftus", "(ft", "us-ft"].iter().any(|word| citation.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keyed(keys: &[[u16; 2]]) -> Georeference {
+        let mut all = vec![1, 1, 0, keys.len() as u16];
+        keys.iter().for_each(|[key, value]| all.extend([*key, 0, 1, *value]));
+        Georeference { keys: all, ..Georeference::default() }
+    }
+
+    fn horizontal(georeference: &Georeference) -> String {
+        check_horizontal(georeference).unwrap_err().words()
+    }
+
+    #[test]
+    fn the_table_is_whole() {
+        let codes: Vec<(&str, u16)> = TABLE
+            .lines()
+            .map(|line| {
+                let mut parts = line.split('\t');
+                (parts.next().unwrap(), parts.next().unwrap().parse().unwrap())
+            })
+            .collect();
+        assert!(codes.len() > 1000 && codes.windows(2).all(|pair| pair[0] < pair[1]), "sorted, each code once");
+        for (kind, code) in codes {
+            match kind {
+                "u" => assert!(length(code).is_some_and(|(metres, name)| metres > 0.0 && !name.is_empty()), "{code}"),
+                _ => {
+                    let found = system(code).unwrap();
+                    let units = [
+                        found.vertical,
+                        match found.horizontal {
+                            Some(Length::Unit(unit)) => Some(unit),
+                            _ => None,
+                        },
+                    ];
+                    assert!(units.iter().flatten().all(|unit| length(*unit).is_some()), "{code}");
+                    assert!(found.vertical.is_some() || found.horizontal.is_some(), "{code}");
+                }
+            }
+        }
+        assert_eq!(length(9003), Some((0.30480060960121924, "US survey foot")));
+    }
+
+    #[test]
+    fn a_code_alone_tells_the_unit() {
+        for (code, words) in [
+            (2227, ["EPSG:2227 NAD83 / California zone 3 (ftUS)", "US survey foot (EPSG:9003, 0.30480060960121924 m)"]),
+            (2263, ["EPSG:2263 NAD83 / New York Long Island (ftUS)", "0.30480060960121924"]),
+            (2222, ["EPSG:2222 NAD83 / Arizona East (ft)", "foot (EPSG:9002, 0.3048 m)"]),
+            (7407, ["EPSG:7407", "EPSG:9003"]),
+            (3857, ["EPSG:3857 WGS 84 / Pseudo-Mercator", "not the ground's"]),
+        ] {
+            let message = horizontal(&keyed(&[[1024, 1], [3072, code]]));
+            for word in words.iter().chain(&["gdalwarp", "--unit metre"]) {
+                assert!(message.contains(word), "{word}: {message}");
+            }
+        }
+        for code in [5702, 6358, 6359, 6360, 8228, 8050, 8051, 8052, 8053, 5754, 5614] {
+            let message = check_vertical(Some(&keyed(&[[1024, 1], [3072, 32611], [4096, code]])), None).unwrap_err();
+            let factor = length(system(code).unwrap().vertical.unwrap()).unwrap().0.to_string();
+            for word in [&format!("EPSG:{code} "), &factor, "A*0.304", "--unit metre"] {
+                assert!(message.contains(word), "{word}: {message}");
+            }
+        }
+        let compound = keyed(&[[1024, 1], [3072, 8700]]);
+        assert!(check_vertical(Some(&compound), None).unwrap_err().contains("EPSG:8700"));
+        for (code, said) in [(5703, Said::Metre), (3855, Said::Metre), (32_767, Said::Nothing)] {
+            assert_eq!(check_vertical(Some(&keyed(&[[3072, 32611], [4096, code]])), None), Ok(said));
+        }
+        assert!(check_horizontal(&keyed(&[[1024, 1], [3072, 32611]])).is_ok());
+        // The map's metre at 60° is half a metre on the ground.
+        let place = Some([0.0, 10.0, 0.0, 8_399_737.889_818_357, 0.0, -10.0]);
+        let mercator = Georeference { transform: place, ..keyed(&[[1024, 1], [3072, 3857]]) };
+        assert!(horizontal(&mercator).contains("60.00°, one of them is 0.5000 m"), "{}", horizontal(&mercator));
+    }
+
+    #[test]
+    fn keys_and_names_tell_the_unit() {
+        for keys in [[1024, 2], [1024, 3], [3076, 9002], [3076, 9003], [3076, 9036], [2048, 4326]] {
+            let problem = horizontal(&keyed(&[keys]));
+            assert!(problem.contains("gdalwarp"), "{problem}");
+        }
+        assert!(check_horizontal(&keyed(&[[1024, 1], [3076, 9001]])).is_ok());
+        let named = Georeference { ascii: "NAD83 / California zone 3 (ftUS)|".into(), ..keyed(&[[1024, 1]]) };
+        assert!(horizontal(&named).contains("(ftUS)"));
+        let web = Georeference { ascii: "WGS 84 / Pseudo-Mercator|".into(), ..keyed(&[[1024, 1]]) };
+        assert!(horizontal(&web).contains("not the ground's"));
+        for keys in [[4099, 9002], [4099, 9003], [4099, 9005], [4096, 6360]] {
+            assert!(check_vertical(Some(&keyed(&[keys])), None).is_err());
+        }
+        assert_eq!(check_vertical(Some(&keyed(&[[4099, 9001]])), Some("m")), Ok(Said::Metre));
+        assert_eq!(check_vertical(None, None), Ok(Said::Nothing));
+        assert!(check_vertical(None, Some("US survey foot")).unwrap_err().contains("A*0.3048006"));
+        assert!(check_vertical(None, Some("furlong")).unwrap_err().contains("`furlong`"));
+        let degrees = Georeference { transform: Some([10.0, 1e-3, 0.0, 45.0, 0.0, -1e-3]), ..Georeference::default() };
+        assert!(check_horizontal(&degrees).is_err());
+        // A size of its own: key 3077 stands in the doubles.
+        let mut own = keyed(&[[1024, 1], [3076, OWN], [3077, 0]]);
+        own.keys[13] = 34736;
+        (own.keys[15], own.doubles) = (1, vec![7.0, 0.5]);
+        assert!(horizontal(&own).contains("a unit of 0.5 m"), "{}", horizontal(&own));
+        own.doubles[1] = 1.0;
+        assert!(check_horizontal(&own).is_ok());
+        // A vertical system of its own that is named after its feet, beside a horizontal one in metres.
+        let name = "NAVD88 height (ftUS)|";
+        let mut vertical =
+            Georeference { ascii: name.into(), ..keyed(&[[1024, 1], [3072, 32611], [4096, OWN], [4097, 0]]) };
+        (vertical.keys[17], vertical.keys[18]) = (34737, name.len() as u16);
+        assert!(check_horizontal(&vertical).is_ok());
+        assert!(check_vertical(Some(&vertical), None).unwrap_err().contains("(ftUS)"));
+    }
+}

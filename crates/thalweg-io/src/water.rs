@@ -1,0 +1,73 @@
+//! What a terrain's layers of water are made into, as files: lakes, rivers, wetness.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::atomic::write_text;
+use super::draft::Saved;
+use super::features::{WRITES_FLATGEOBUF, save_lakes, save_reaches};
+use super::save_layer;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Terrain, WETNESS};
+use thalweg_render::products::lakes::{LakeOutline, csv, lakes};
+use thalweg_render::products::streams::{reaches, threshold};
+use thalweg_render::products::wetness::{WetnessRules, wetness};
+
+/// The files of [`save_water`].
+pub const FILES: [&str; 6] = ["lakes.geojson", "lakes.fgb", "lakes.csv", "rivers.geojson", "rivers.fgb", "wetness.tif"];
+
+/// All lakes of a world in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LakeSums {
+    /// How many there are.
+    pub count: usize,
+    /// Their area in m².
+    pub area_m2: f64,
+    /// Their volume in m³.
+    pub volume_m3: f64,
+}
+
+impl LakeSums {
+    fn of(lakes: &[LakeOutline]) -> Self {
+        let sum = |of: fn(&LakeOutline) -> f64| lakes.iter().map(of).sum();
+        Self { count: lakes.len(), area_m2: sum(|lake| lake.area), volume_m3: sum(|lake| lake.volume) }
+    }
+}
+
+/// Writes what follows from the terrain's layers of water: of [`POOL`] `lakes.geojson`, `.fgb` and `.csv`; of [`DISCHARGE`]
+/// `rivers.geojson`, `.fgb` and `wetness.tif`; the `.fgb` where [`WRITES_FLATGEOBUF`]. Nothing where there are none. Gives the lakes in
+/// numbers, if there is a layer of pools.
+///
+/// # Errors
+/// A file that cannot be written; a layer that [`lakes`], [`reaches`] or [`wetness`] refuses.
+pub fn save_water(folder: &Path, terrain: &Terrain) -> Result<(Saved, Option<LakeSums>)> {
+    let [lakes_json, lakes_flat, table, rivers_json, rivers_flat, wet] = FILES.map(|name| folder.join(name));
+    let (mut saved, mut sums) = (Saved::default(), None);
+    let pools = terrain.heights(&POOL);
+    if let Some(pools) = pools {
+        let (found, _) = lakes(terrain, pools)?;
+        saved.said.extend(save_lakes(&lakes_json, &found, &terrain.grid)?);
+        write_text(&table, &csv(&found))?;
+        sums = Some(LakeSums::of(&found));
+        saved.files.push(lakes_json);
+        if WRITES_FLATGEOBUF {
+            save_lakes(&lakes_flat, &found, &terrain.grid)?;
+            saved.files.push(lakes_flat);
+        }
+        saved.files.push(table);
+    }
+    if let Some(discharge) = terrain.float(&DISCHARGE) {
+        let least = threshold(discharge);
+        let found = least.map_or(Ok(Vec::new()), |least| reaches(terrain, discharge, pools, least))?;
+        saved.said.extend(save_reaches(&rivers_json, &found, &terrain.grid)?);
+        saved.files.push(rivers_json);
+        if WRITES_FLATGEOBUF {
+            save_reaches(&rivers_flat, &found, &terrain.grid)?;
+            saved.files.push(rivers_flat);
+        }
+        save_layer(&wet, terrain, WETNESS.name, &Cells::Float(wetness(terrain, &WetnessRules::default())?))?;
+        saved.files.push(wet);
+    }
+    Ok((saved, sums))
+}

@@ -1,0 +1,306 @@
+//! [`VrtWindows`]: a virtual raster read by windows, of which only the files that a window meets are opened.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::FileWindows;
+use super::vrt::{Mosaic, Part};
+use crate::{Head, Raster, SampleType, Samples, geokeys, inside, plain};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
+use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::grid::{Georeference, MAX_CELLS, PixelIs};
+
+/// GDAL's virtual raster, which lays files beside one another: the first band, read by windows, whatever its size.
+///
+/// As GDAL has it, a later file lies on an earlier one, and cells of no file have the raster's value for no data, or 0 where it names none.
+/// A mask of a file is heeded where that file lies on top. Many threads may read at once.
+pub struct VrtWindows {
+    path: PathBuf,
+    head: Head,
+    mosaic: Mosaic,
+    open: Mutex<VecDeque<(usize, Arc<FileWindows>)>>,
+}
+
+/// The longest text that is read.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Files that stay open, and bytes of strips and tiles that each of them keeps.
+const OPEN: usize = 16;
+const KEPT: u64 = 4 << 20;
+
+/// Bytes of files held whole, of formats that are not read by windows; one is held in any case.
+const HELD_WHOLE: u64 = 64 << 20;
+
+/// Rows and columns that are read at a time where no file says otherwise.
+const CHUNK: Size = [256, 256];
+
+impl VrtWindows {
+    /// Opens a virtual raster: reads its text, looks whether its files are there, and opens the first, for what it says of its CRS.
+    ///
+    /// # Errors
+    /// What is no virtual raster, has over 64 MiB, or works its cells out of others by more than laying files; a file that is not there; a
+    /// first file in another CRS, or none in it while that of the raster has no EPSG code.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let refuse = |problem: String| Error::file(path, problem);
+        let text = plain::read_text(path, MAX_BYTES)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mosaic = Mosaic::parse(&text, folder).map_err(refuse)?;
+        for part in &mosaic.parts {
+            let about = std::fs::metadata(&part.path);
+            about.map_err(|problem| refuse(format!("lays {}: {problem}", part.path.display())))?;
+        }
+        let mut head = Head {
+            nodata: mosaic.nodata,
+            scale: mosaic.scale,
+            unit: mosaic.unit.clone(),
+            ..Head::new(mosaic.size, mosaic.kind)
+        };
+        if mosaic.bands > 1 {
+            head.warnings.push(format!("has {} bands; the first is taken", mosaic.bands));
+        }
+        let covered: u128 = mosaic.parts.iter().map(|part| part.from.size[0] as u128 * part.from.size[1] as u128).sum();
+        if mosaic.nodata.is_none() && !mosaic.masked && covered < mosaic.size[0] as u128 * mosaic.size[1] as u128 {
+            head.warnings
+                .push("lays no file on some of its cells and names no value for no data: they are 0".to_string());
+        }
+        let mut own = Self { path: path.to_path_buf(), head, mosaic, open: Mutex::default() };
+        own.head.georeference = own.georeference()?;
+        Ok(own)
+    }
+
+    /// What it says of itself.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Rows and columns: windows along these are read fast.
+    pub fn chunk(&self) -> Size {
+        let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
+        first.map_or(CHUNK, |file| [0, 1].map(|k| file.chunk()[k].min(CHUNK[k])))
+    }
+
+    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns
+    /// is read: as if all its files were like the first.
+    pub fn memory(&self, window: Size) -> [u64; 2] {
+        let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
+        let [held, each] = match first.as_deref() {
+            Some(FileWindows::Tiff(file)) => file.memory(window),
+            Some(FileWindows::Vrt(file)) => file.memory(window),
+            Some(file @ FileWindows::Whole(_)) => [file.bytes(), 0],
+            None => [0, 0],
+        };
+        // A piece of a file beside the window, and that in the raster's own type.
+        let piece = (window[0] * window[1] * 2 * SampleType::F64.bytes()) as u64;
+        [(held.saturating_mul(OPEN as u64)).min(HELD_WHOLE.max(held)), each.saturating_add(piece)]
+    }
+
+    /// The files that it lays, the lowest first; one that is laid twice comes twice.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.mosaic.parts.iter().map(|part| part.path.as_path())
+    }
+
+    /// The samples of a window in row-major order.
+    ///
+    /// # Errors
+    /// A window that does not lie inside; a file that cannot be read, or is smaller than the window that is laid of it; samples that the
+    /// type of the raster does not hold.
+    pub fn read(&self, window: Window) -> Result<Samples> {
+        Ok(self.lay(window, false)?.0)
+    }
+
+    /// One a cell of the window, row by row: true where a mask says that there is no data; `None` if neither the raster nor any file of the
+    /// window has a mask. A mask of the raster's own leaves out the cells of no file.
+    ///
+    /// # Errors
+    /// As [`VrtWindows::read`].
+    pub fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+        inside(self.head.size, window)?;
+        let mut is_masked = self.mosaic.masked;
+        for (k, _, from, _) in self.met(window) {
+            is_masked = is_masked || self.opened(k)?.mask(from)?.is_some();
+        }
+        if is_masked { Ok(Some(self.lay(window, true)?.1)) } else { Ok(None) }
+    }
+
+    /// All of it.
+    pub fn whole(&self) -> Result<Raster> {
+        let [rows, cols] = self.head.size;
+        let cells = rows as u64 * cols as u64;
+        if cells > MAX_CELLS {
+            let problem =
+                format!("says that it is {cols} × {rows} cells (columns × rows); allowed is 1 to {MAX_CELLS} in all");
+            return Err(Error::file(&self.path, problem));
+        }
+        memory::room(&self.path.display().to_string(), cells * (3 * self.head.kind.bytes() as u64 + 6))?;
+        let all = Window { start: [0, 0], size: self.head.size };
+        Ok(Raster {
+            nodata: self.head.nodata,
+            scale: self.head.scale,
+            scaled: self.mosaic.scaled,
+            unit: self.head.unit.clone(),
+            georeference: self.head.georeference.clone(),
+            mask: self.mask(all)?,
+            warnings: self.head.warnings.clone(),
+            ..Raster::new(self.head.size, self.read(all)?)
+        })
+    }
+
+    /// The files that a window meets, in their order: number, part, and what is read of the file for which part of the window.
+    fn met(&self, window: Window) -> impl Iterator<Item = (usize, &Part, Window, [usize; 2])> {
+        self.mosaic.parts.iter().enumerate().filter_map(move |(k, part)| {
+            let span = |k: usize| {
+                let first = part.to[k].max(window.start[k]);
+                let end = (part.to[k] + part.from.size[k]).min(window.start[k] + window.size[k]);
+                (first, end.saturating_sub(first))
+            };
+            let [rows, cols] = [span(0), span(1)];
+            let first = [rows.0, cols.0];
+            let from =
+                Window { start: [0, 1].map(|k| part.from.start[k] + first[k] - part.to[k]), size: [rows.1, cols.1] };
+            (!from.size.contains(&0)).then(|| (k, part, from, [0, 1].map(|k| first[k] - window.start[k])))
+        })
+    }
+
+    /// Lays what files hold of a window: its samples, and, if asked for, where a mask leaves cells out.
+    fn lay(&self, window: Window, with_mask: bool) -> Result<(Samples, Vec<bool>)> {
+        inside(self.head.size, window)?;
+        let cells = window.size[0] * window.size[1];
+        let mut samples = Samples::filled(self.head.kind, cells, self.mosaic.nodata.unwrap_or(0.0))?;
+        let mut mask = if with_mask { vec![self.mosaic.masked; cells] } else { Vec::new() };
+        for (k, part, from, at) in self.met(window) {
+            let file = self.opened(k)?;
+            let piece = file.read(from)?;
+            let piece = converted(piece, self.head.kind).map_err(|problem| Error::file(&part.path, problem))?;
+            let own_mask = if with_mask { file.mask(from)? } else { None };
+            let target = Window { start: at, size: from.size };
+            match part.nodata {
+                None => samples.paste(window.size, target, &piece, from.size, [0, 0])?,
+                Some(nodata) => samples.overlay(window.size, target, &piece, nodata),
+            }
+            if with_mask {
+                for n in 0..from.size[0] * from.size[1] {
+                    let to = (at[0] + n / from.size[1]) * window.size[1] + at[1] + n % from.size[1];
+                    if part.nodata.is_none_or(|nodata| !is_same(piece.get(n), nodata)) {
+                        mask[to] = own_mask.as_ref().is_some_and(|own| own[n]);
+                    }
+                }
+            }
+        }
+        Ok((samples, mask))
+    }
+
+    /// File number `k`, opened, or found among those that are.
+    fn opened(&self, k: usize) -> Result<Arc<FileWindows>> {
+        // What is in it is whole whoever failed while he held it.
+        let kept = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = kept().iter().find(|(own, _)| *own == k) {
+            return Ok(found.clone());
+        }
+        let part = &self.mosaic.parts[k];
+        let opened = FileWindows::open(&part.path)?.keep(KEPT);
+        let size = opened.size();
+        if (0..2).any(|k| part.from.start[k] + part.from.size[k] > size[k]) {
+            let [rows, cols] = size;
+            let words = format!("is {cols} × {rows} cells (columns × rows); {} lays more of it", self.path.display());
+            return Err(Error::file(&part.path, words));
+        }
+        let opened = Arc::new(opened);
+        let mut kept = kept();
+        kept.push_back((k, opened.clone()));
+        let whole = |kept: &VecDeque<(usize, Arc<FileWindows>)>| kept.iter().map(|(_, file)| file.bytes()).sum::<u64>();
+        while kept.len() > OPEN || (kept.len() > 1 && whole(&kept) > HELD_WHOLE) {
+            kept.pop_front();
+        }
+        Ok(opened)
+    }
+
+    /// Where its cells lie: its own transform, and the CRS in the keys of its first file, for its own is a text.
+    fn georeference(&self) -> Result<Option<Georeference>> {
+        let mosaic = &self.mosaic;
+        let pixel = if mosaic.is_point { PixelIs::Point } else { PixelIs::Area };
+        let placed = |from: Georeference| Some(Georeference { transform: mosaic.transform, pixel, ..from });
+        if mosaic.crs.is_empty() {
+            return Ok(mosaic.transform.and_then(|_| placed(Georeference::default())));
+        }
+        let first = match mosaic.parts.first() {
+            Some(_) => self.opened(0)?.about()?.georeference.filter(geokeys::has_crs),
+            None => None,
+        };
+        match (first, mosaic.epsg()) {
+            (Some(first), code) if code.is_none() || first.epsg().is_none() || first.epsg() == code => {
+                Ok(placed(first))
+            }
+            // Of a horizontal and a vertical system together the code is that of both.
+            (Some(first), _) if mosaic.crs.trim_start().starts_with("COMP") => Ok(placed(first)),
+            (Some(first), Some(code)) => {
+                let own = first.epsg().unwrap_or_default();
+                let problem =
+                    format!("says EPSG:{code}, its first file EPSG:{own}; build it anew from files of one CRS");
+                Err(Error::file(&self.path, problem))
+            }
+            (_, Some(code)) => Ok(placed(geokeys::of_code(code, mosaic.is_geographic()))),
+            (_, None) => {
+                let problem = "names a CRS without EPSG code, and its first file has none; give it one with `gdal_edit.py -a_srs`";
+                Err(Error::file(&self.path, problem))
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for VrtWindows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VrtWindows").field("path", &self.path).field("head", &self.head).finish_non_exhaustive()
+    }
+}
+
+impl Samples {
+    /// Puts samples of `from`, of the same type and a map of the window's size, into the window `to` of these, but those of one value.
+    fn overlay(&mut self, size: Size, to: Window, from: &Self, nodata: f64) {
+        macro_rules! put {
+            ($v:expr, $w:expr) => {
+                for (n, x) in $w.iter().enumerate() {
+                    if !is_same(*x as f64, nodata) {
+                        $v[(to.start[0] + n / to.size[1]) * size[1] + to.start[1] + n % to.size[1]] = *x;
+                    }
+                }
+            };
+        }
+        match (self, from) {
+            (Self::U8(v), Self::U8(w)) => put!(v, w),
+            (Self::U16(v), Self::U16(w)) => put!(v, w),
+            (Self::I16(v), Self::I16(w)) => put!(v, w),
+            (Self::I32(v), Self::I32(w)) => put!(v, w),
+            (Self::U32(v), Self::U32(w)) => put!(v, w),
+            (Self::F32(v), Self::F32(w)) => put!(v, w),
+            (Self::F64(v), Self::F64(w)) => put!(v, w),
+            _ => {} // they are converted before
+        }
+    }
+}
+
+/// Whether a sample is the one that is left out; in files of 32-bit floats its text has more digits than they.
+fn is_same(sample: f64, nodata: f64) -> bool {
+    sample == nodata || sample == f64::from(nodata as f32) || (sample.is_nan() && nodata.is_nan())
+}
+
+/// Samples in another type that holds each of them.
+fn converted(samples: Samples, kind: SampleType) -> Result<Samples, String> {
+    if samples.kind() == kind {
+        return Ok(samples);
+    }
+    let mut out = Samples::zeros(kind, 0)?;
+    for k in 0..samples.len() {
+        let sample = samples.get(k);
+        out.push(sample);
+        let kept = out.get(k);
+        // A 64-bit float loses digits to 32 bits; that is what whoever made the raster asked for.
+        let is_float = matches!(kind, SampleType::F32 | SampleType::F64);
+        if kept != sample && !is_float {
+            return Err(format!("holds {sample}, which is no {kind}: the type of the virtual raster that lays it"));
+        }
+    }
+    Ok(out)
+}

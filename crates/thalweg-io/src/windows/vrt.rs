@@ -1,0 +1,273 @@
+//! GDAL's virtual rasters (`.vrt`): a text of XML that lays other files beside one another, read as far as `gdalbuildvrt` and
+//! `gdal_translate` write it (GDAL's "VRT -- GDAL Virtual Format").
+
+use std::path::{Path, PathBuf};
+
+use roxmltree::{Document, Node};
+
+use crate::SampleType;
+use thalweg_core::base::names;
+use thalweg_core::terrain::field::{Size, Window};
+
+/// What a virtual raster says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Mosaic {
+    pub size: Size,
+    pub kind: SampleType,
+    /// The sample that stands for no data.
+    pub nodata: Option<f64>,
+    /// GDAL's geotransform.
+    pub transform: Option<[f64; 6]>,
+    /// The CRS as WKT; empty where there is none.
+    pub crs: String,
+    /// Whether its samples stand at points.
+    pub is_point: bool,
+    pub scale: [f64; 2],
+    /// Whether it says a scale, an offset or a unit.
+    pub scaled: bool,
+    pub unit: Option<String>,
+    /// Whether it has a mask: what no file covers is then no data.
+    pub masked: bool,
+    pub bands: usize,
+    /// Files in the order in which they are laid, the last on top.
+    pub parts: Vec<Part>,
+}
+
+/// A window of another file, laid somewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Part {
+    pub path: PathBuf,
+    /// Its cells.
+    pub from: Window,
+    /// Where the first of them comes to lie.
+    pub to: [usize; 2],
+    /// The sample that is left out.
+    pub nodata: Option<f64>,
+}
+
+/// Parts of a cell that a window may be off: programs that write it divide coordinates.
+const SLACK: f64 = 0.01;
+
+impl Mosaic {
+    /// Reads the text of a virtual raster whose relative paths begin at `folder`. The error is the problem in words.
+    pub fn parse(xml: &str, folder: &Path) -> Result<Self, String> {
+        let document = Document::parse(xml).map_err(|problem| format!("is no XML that can be read: {problem}"))?;
+        let root = document.root_element();
+        if !root.has_tag_name("VRTDataset") {
+            return Err(format!("holds <{}>, not <VRTDataset>", names::short(root.tag_name().name())));
+        }
+        plain(root)?;
+        let side = |name| -> Result<usize, String> {
+            let text = root.attribute(name).unwrap_or_default();
+            let found = text.parse::<usize>().ok().filter(|n| (1..=i32::MAX as usize).contains(n));
+            found.ok_or_else(|| format!("says {name}=\"{}\"; allowed is 1 to {}", names::short(text), i32::MAX))
+        };
+        let size = [side("rasterYSize")?, side("rasterXSize")?];
+        let mut bands = children(root, "VRTRasterBand");
+        let band = bands.next().ok_or("holds no band")?;
+        plain(band)?;
+        if matches!(text(band, "ColorInterp"), "Red" | "Palette") {
+            return Err("is a colour picture, not heights".to_string());
+        }
+        let said = |name| Some(text(band, name)).filter(|text| !text.is_empty());
+        let value = |name| said(name).map(|text| number(text, name)).transpose();
+        let (factor, offset) = (value("Scale")?, value("Offset")?);
+        let unit = said("UnitType").map(str::to_string);
+        let parts = band.children().filter(|node| node.is_element() && node.tag_name().name().ends_with("Source"));
+        let parts = parts.map(|node| Part::parse(node, size, folder)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            size,
+            kind: kind(band.attribute("dataType").unwrap_or("Byte"))?,
+            nodata: value("NoDataValue")?,
+            transform: transform(text(root, "GeoTransform"))?,
+            crs: text(root, "SRS").to_string(),
+            is_point: root.descendants().any(|node| {
+                node.attribute("key") == Some("AREA_OR_POINT") && node.text().is_some_and(|text| text.trim() == "Point")
+            }),
+            scale: [factor.unwrap_or(1.0), offset.unwrap_or(0.0)],
+            scaled: factor.is_some() || offset.is_some() || unit.is_some(),
+            unit,
+            masked: [root, band].into_iter().any(|node| children(node, "MaskBand").next().is_some()),
+            bands: 1 + bands.count(),
+            parts: parts.into_iter().filter(|part| !part.from.size.contains(&0)).collect(),
+        })
+    }
+
+    /// The EPSG code of the CRS, if it has one: the outermost of the text, which stands at its end.
+    pub fn epsg(&self) -> Option<u16> {
+        let crs = self.crs.trim();
+        if let Some(code) = crs.strip_prefix("EPSG:") {
+            return code.parse().ok();
+        }
+        let at = crs.rfind("[\"EPSG\",")?;
+        let code = crs[at + 8..].trim_end_matches(']').trim_matches('"');
+        code.parse().ok()
+    }
+
+    /// Whether the CRS is one of degrees.
+    pub fn is_geographic(&self) -> bool {
+        ["GEOGCS[", "GEOGCRS[", "GEODCRS["].iter().any(|word| self.crs.trim_start().starts_with(word))
+    }
+}
+
+impl Part {
+    fn parse(node: Node<'_, '_>, size: Size, folder: &Path) -> Result<Self, String> {
+        let name = node.tag_name().name();
+        if !matches!(name, "SimpleSource" | "ComplexSource") {
+            return Err(format!("holds a <{name}>, which works its cells out; {BAKE}"));
+        }
+        for (tag, plain) in [("ScaleRatio", "1"), ("ScaleOffset", "0"), ("Exponent", "1"), ("LUT", "")] {
+            if !matches!(text(node, tag), "") && number(text(node, tag), tag).ok() != plain.parse::<f64>().ok() {
+                return Err(format!("holds a <{tag}>, which alters what files hold; {BAKE}"));
+            }
+        }
+        if !matches!(text(node, "SourceBand"), "" | "1") {
+            return Err(format!(
+                "takes band {} of a file; band 1 alone is read",
+                names::short(text(node, "SourceBand"))
+            ));
+        }
+        let file = children(node, "SourceFilename").next().ok_or("holds a source that names no file")?;
+        let path = PathBuf::from(file.text().unwrap_or_default().trim());
+        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("vrt")) {
+            return Err(format!("lays {}, another virtual raster; name the files themselves", path.display()));
+        }
+        let is_relative = file.attribute("relativeToVRT") == Some("1");
+        let whole = [0.0, 0.0, size[0] as f64, size[1] as f64];
+        let [from, to] = ["SrcRect", "DstRect"].map(|tag| rectangle(node, tag).map(|found| found.unwrap_or(whole)));
+        let (from, to) = (from?, to?);
+        let is_whole = |x: f64| (x - x.round()).abs() <= SLACK && x.abs() < f64::from(i32::MAX);
+        if (0..2).any(|k| (from[2 + k] - to[2 + k]).abs() > SLACK) || from.iter().chain(&to).any(|x| !is_whole(*x)) {
+            let [a, b] = [from, to].map(|[i, j, rows, cols]| format!("{cols} × {rows} cells from {j}, {i} on"));
+            return Err(format!("lays {} between cells ({a} to {b}); {BAKE}", path.display()));
+        }
+        let [from, to] = [from, to].map(|rectangle| rectangle.map(|x| x.round() as i64));
+        // What lies outside the raster is left out.
+        let cut = [0, 1].map(|k| (-to[k]).max(-from[k]).max(0));
+        let side = |k: usize| (to[2 + k]).min(size[k] as i64 - to[k]) - cut[k];
+        Ok(Self {
+            path: if is_relative { folder.join(path) } else { path },
+            from: Window {
+                start: [0, 1].map(|k| (from[k] + cut[k]) as usize),
+                size: [0, 1].map(|k| side(k).max(0) as usize),
+            },
+            to: [0, 1].map(|k| (to[k] + cut[k]) as usize),
+            nodata: Some(text(node, "NODATA"))
+                .filter(|text| !text.is_empty())
+                .map(|x| number(x, "NODATA"))
+                .transpose()?,
+        })
+    }
+}
+
+/// What to do with a raster that does more than lay files.
+const BAKE: &str =
+    "write it out with `gdal_translate IN.vrt OUT.tif`, or resample its files to one grid with `gdalwarp` first";
+
+/// Refuses what is worked out, not laid.
+fn plain(node: Node<'_, '_>) -> Result<(), String> {
+    match node.attribute("subClass") {
+        Some(class) if class != "VRTSourcedRasterBand" => {
+            Err(format!("is a {class}, which works its cells out; {BAKE}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn children<'a, 'input: 'a>(
+    node: Node<'a, 'input>,
+    name: &'a str,
+) -> impl Iterator<Item = Node<'a, 'input>> + use<'a, 'input> {
+    node.children().filter(move |child| child.has_tag_name(name))
+}
+
+/// The text of the first child of that name; empty if there is none.
+fn text<'a>(node: Node<'a, '_>, name: &'a str) -> &'a str {
+    children(node, name).next().and_then(|child| child.text()).unwrap_or_default().trim()
+}
+
+fn number(text: &str, name: &str) -> Result<f64, String> {
+    text.parse::<f64>().map_err(|_| format!("says {name} `{}`, which is no number", names::short(text)))
+}
+
+/// Type of the samples under GDAL's name for it.
+fn kind(name: &str) -> Result<SampleType, String> {
+    Ok(match name {
+        "Byte" => SampleType::U8,
+        "Int8" | "Int16" => SampleType::I16,
+        "UInt16" => SampleType::U16,
+        "Int32" => SampleType::I32,
+        "UInt32" => SampleType::U32,
+        "Float32" => SampleType::F32,
+        "Float64" => SampleType::F64,
+        _ => return Err(format!("has samples of type {}, which are no heights", names::short(name))),
+    })
+}
+
+fn transform(text: &str) -> Result<Option<[f64; 6]>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let numbers: Vec<f64> = text.split(',').filter_map(|number| number.trim().parse().ok()).collect();
+    match <[f64; 6]>::try_from(numbers) {
+        Ok(numbers) if numbers.iter().all(|x| x.is_finite()) => Ok(Some(numbers)),
+        _ => Err(format!("says GeoTransform `{}`; six numbers are needed", names::short(text))),
+    }
+}
+
+/// First row and column, rows and columns of a rectangle.
+fn rectangle(node: Node<'_, '_>, tag: &str) -> Result<Option<[f64; 4]>, String> {
+    let Some(rectangle) = children(node, tag).next() else { return Ok(None) };
+    let side = |name| number(rectangle.attribute(name).unwrap_or_default(), name);
+    Ok(Some([side("yOff")?, side("xOff")?, side("ySize")?, side("xSize")?]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = r#"<VRTDataset rasterXSize="7" rasterYSize="3">
+      <SRS dataAxisToSRSAxisMapping="1,2">PROJCS["x",GEOGCS["y",AUTHORITY["EPSG","4326"]],AUTHORITY["EPSG","32632"]]</SRS>
+      <GeoTransform> 5.0e+05, 1.0e+01, 0, 5.1e+06, 0, -1.0e+01</GeoTransform>
+      <VRTRasterBand dataType="Int16" band="1">
+        <NoDataValue>-9999</NoDataValue>
+        <SimpleSource><SourceFilename relativeToVRT="1">a.tif</SourceFilename><SourceBand>1</SourceBand>
+          <SrcRect xOff="0" yOff="0" xSize="4" ySize="3"/><DstRect xOff="0" yOff="0" xSize="4" ySize="3"/></SimpleSource>
+        <ComplexSource><SourceFilename relativeToVRT="0">/far/b.tif</SourceFilename><SourceBand>1</SourceBand>
+          <SrcRect xOff="0" yOff="1" xSize="5" ySize="2"/><DstRect xOff="3.9999999" yOff="-1" xSize="5" ySize="2"/>
+          <NODATA>0</NODATA></ComplexSource>
+      </VRTRasterBand></VRTDataset>"#;
+
+    #[test]
+    fn two_files_side_by_side() {
+        let mosaic = Mosaic::parse(TWO, Path::new("/here")).unwrap();
+        assert_eq!((mosaic.size, mosaic.kind, mosaic.nodata), ([3, 7], SampleType::I16, Some(-9999.0)));
+        assert_eq!((mosaic.epsg(), mosaic.is_geographic()), (Some(32632), false));
+        let [a, b] = &mosaic.parts[..] else { panic!("{mosaic:?}") };
+        assert_eq!((a.path.as_path(), a.to, a.nodata), (Path::new("/here/a.tif"), [0, 0], None));
+        // One row and two columns lie outside.
+        assert_eq!(b.path, Path::new("/far/b.tif"));
+        assert_eq!((b.from, b.to), (Window { start: [2, 0], size: [1, 3] }, [0, 4]));
+        assert_eq!(b.nodata, Some(0.0));
+    }
+
+    #[test]
+    fn what_is_worked_out_is_refused() {
+        for (old, new, word) in [
+            ("<VRTDataset ", "<VRTDataset subClass=\"VRTWarpedDataset\" ", "VRTWarpedDataset"),
+            ("<NODATA>0", "<ScaleRatio>2</ScaleRatio><NODATA>0", "ScaleRatio"),
+            ("<NODATA>0", "<NODATA>x", "NODATA `x`"),
+            ("SimpleSource>", "AveragedSource>", "AveragedSource"),
+            ("\"3.9999999\"", "\"3.5\"", "between cells"),
+            ("xSize=\"5\" ySize=\"2\"/><Dst", "xSize=\"9\" ySize=\"2\"/><Dst", "between cells"),
+            ("Int16", "CInt16", "CInt16"),
+            ("a.tif", "a.vrt", "another virtual raster"),
+            ("\"7\"", "\"0\"", "rasterXSize=\"0\""),
+            ("5.0e+05,", "", "six numbers"),
+            ("</VRTDataset>", "", "no XML"),
+        ] {
+            let problem = Mosaic::parse(&TWO.replace(old, new), Path::new("/here")).unwrap_err();
+            assert!(problem.contains(word), "{word}: {problem}");
+        }
+    }
+}

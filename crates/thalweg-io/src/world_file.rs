@@ -1,0 +1,49 @@
+//! World files: where a picture of a map lies, as programs of GIS read it beside the picture.
+//!
+//! Six numbers, a line each (Esri, "World files for raster datasets", ArcGIS documentation): how far a pixel reaches to the east along a
+//! row, to the north along a row, to the east and to the north down a column, and where the middle of the upper left pixel lies.
+
+use std::path::{Path, PathBuf};
+
+use super::place::Place;
+use super::write_text;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Size;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_render::pictures::picture::size_within;
+
+/// Which cells the pixels of a map show, in rows and columns from the terrain's north-western corner.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MapPixels {
+    /// Row and column of the middle of the upper left pixel.
+    pub first: [f64; 2],
+    /// Rows and columns from one pixel to the next.
+    pub step: [f64; 2],
+}
+
+impl MapPixels {
+    /// Those of a [shaded map](thalweg_render::pictures::shade) of so many cells (rows, columns), `most` pixels on its longer side at most,
+    /// or a pixel a cell.
+    pub fn shaded(cells: Size, most: Option<usize>) -> Self {
+        let pixels = most.map_or(cells, |most| size_within(cells, most));
+        let step = [0, 1].map(|axis| cells[axis] as f64 / pixels[axis] as f64);
+        Self { first: step.map(|step| 0.5 * step), step }
+    }
+}
+
+/// Writes the world file of a map of `grid` beside its picture, `map.pgw` of `map.png`, and gives its path. Coordinates are those of the
+/// terrain's system; without one metres east and north of the corner of world cell (0, 0), as in its TIFFs.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn save_world_file(picture: &Path, grid: &Grid, pixels: MapPixels) -> Result<PathBuf> {
+    let place = Place::of(grid);
+    let MapPixels { first, step } = pixels;
+    let [_, east_along, east_down, _, north_along, north_down] = place.transform;
+    let [x, y] = place.at(first);
+    let lines = [east_along * step[1], north_along * step[1], east_down * step[0], north_down * step[0], x, y]
+        .map(|n| format!("{n}\n"));
+    let path = picture.with_extension("pgw");
+    write_text(&path, &lines.concat())?;
+    Ok(path)
+}

@@ -1,0 +1,87 @@
+//! Files as one archive: where a program can give its user no more than a file, as a page can.
+
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
+
+/// Endings of files that are compressed in themselves.
+const PACKED: [&str; 4] = ["png", "tif", "exr", "fgb"];
+
+/// Files as a ZIP archive, by their paths from its root on, in this order. The same files make the same bytes: no times are written.
+///
+/// # Errors
+/// A path that leads out of the archive, or comes twice; more than there is memory for.
+pub fn zipped(files: &[(PathBuf, Arc<[u8]>)]) -> Result<Vec<u8>> {
+    let bytes = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    memory::room("an archive", bytes)?;
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for (path, bytes) in files {
+        let name = name_in(path).ok_or_else(|| Error::file(path, "leads out of an archive"))?;
+        let is_packed = path.extension().is_some_and(|ending| PACKED.iter().any(|packed| ending == *packed));
+        let method = if is_packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
+        let options = SimpleFileOptions::default().compression_method(method);
+        archive.start_file(name, options).map_err(|error| Error::file(path, error.to_string()))?;
+        archive.write_all(bytes).map_err(Error::io(path, "write"))?;
+    }
+    let done = archive.finish().map_err(|error| Error::file("archive", error.to_string()))?;
+    Ok(done.into_inner())
+}
+
+/// A path's parts, joined as archives join them; `None` where it is not one of names alone.
+fn name_in(path: &Path) -> Option<String> {
+    use std::path::Component;
+    let part = |part: Component<'_>| match part {
+        Component::Normal(name) => name.to_str().map(String::from),
+        _ => None,
+    };
+    let parts: Vec<String> = path.components().map(part).collect::<Option<_>>()?;
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    fn file(path: &str, bytes: &[u8]) -> (PathBuf, Arc<[u8]>) {
+        (path.into(), bytes.into())
+    }
+
+    #[test]
+    fn an_archive_holds_what_was_put_in_and_is_the_same_twice() {
+        let noise: Vec<u8> = (0..5000_u32).map(|k| (k.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let files = [
+            file("a/height.raw", &[7; 4000]),
+            file("a/map.png", &noise),
+            file("empty.txt", b""),
+            file("bär.txt", b"x"),
+        ];
+        let archive = zipped(&files).unwrap();
+        assert!(archive.len() < noise.len() + 1500, "{}", archive.len());
+        assert!(archive == zipped(&files).unwrap());
+        let mut read = zip::ZipArchive::new(Cursor::new(archive)).unwrap();
+        assert_eq!(read.len(), files.len());
+        for (k, (path, bytes)) in files.iter().enumerate() {
+            let mut found = read.by_index(k).unwrap();
+            assert_eq!(Path::new(&*found.name().unwrap()), path);
+            let mut all = Vec::new();
+            found.read_to_end(&mut all).unwrap();
+            assert!(all == **bytes, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn no_path_leads_out_and_none_comes_twice() {
+        for path in ["../a", "/a", ""] {
+            assert!(zipped(&[file(path, b"x")]).is_err(), "{path}");
+        }
+        assert!(zipped(&[file("a", b"x"), file("a", b"y")]).is_err());
+    }
+}

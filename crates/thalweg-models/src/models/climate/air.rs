@@ -1,0 +1,116 @@
+//! Moisture that the wind carries.
+
+use thalweg_core::terrain::field::Field;
+
+/// How air takes up moisture, carries and loses it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Air {
+    /// Width of cells in metres.
+    pub cell: f64,
+    /// Distance over which it rains out over level land.
+    pub reach: f64,
+    /// Share of the rain over level land that falls even where air descends.
+    pub least: f64,
+    /// Distance over sea on which it fills up.
+    pub fill: f64,
+    /// By how much it must rise to lose e-fold of its moisture.
+    pub rise: f64,
+    /// Share of the rain on land that returns to the air.
+    pub returned: f64,
+    /// Distance over which eddies mix it.
+    pub mixing: f64,
+}
+
+/// Rounds of sweeps, each from all four corners: moisture that the wind carries is right after one, what eddies carry against it
+/// after some tens.
+const ROUNDS: u32 = 40;
+
+impl Air {
+    /// Rain over that on open sea.
+    ///
+    /// With w the moisture over that of open sea, u the wind (eastward and southward, by row), h the ground:
+    /// u·∇w − D·∇²w = (1 − w)/fill over sea, −(1 − returned)·r·w on land, r = max(least/reach, 1/reach + u·∇h/rise). The rain is r·w·reach. Air that comes
+    /// from outside is that of open sea.
+    pub fn rain(&self, ground: &Field<f64>, sea: &Field<bool>, wind: &[[f64; 2]]) -> Field<f64> {
+        let [rows, cols] = ground.size();
+        let rates = Field::generate([rows, cols], |i, j| self.rate(ground, wind[i], [i, j]));
+        let mut moisture = Field::new([rows, cols], 1.0);
+        for _ in 0..ROUNDS {
+            for [flip_rows, flip_cols] in [[false, false], [true, true], [false, true], [true, false]] {
+                for i in (0..rows).map(|i| if flip_rows { rows - 1 - i } else { i }) {
+                    for j in (0..cols).map(|j| if flip_cols { cols - 1 - j } else { j }) {
+                        moisture[(i, j)] = self.balance(&moisture, wind[i], sea[(i, j)], rates[(i, j)], [i, j]);
+                    }
+                }
+            }
+        }
+        Field::generate([rows, cols], |i, j| self.reach * rates[(i, j)] * moisture[(i, j)])
+    }
+
+    /// Share of its moisture that air loses in a metre.
+    fn rate(&self, ground: &Field<f64>, [east, south]: [f64; 2], [i, j]: [usize; 2]) -> f64 {
+        let [rows, cols] = ground.size();
+        let (north, below) = (i.saturating_sub(1), (i + 1).min(rows - 1));
+        let (west, right) = (j.saturating_sub(1), (j + 1).min(cols - 1));
+        let slope = |from: f64, to: f64, steps: usize| (to - from) / (steps.max(1) as f64 * self.cell);
+        let rises = east * slope(ground[(i, west)], ground[(i, right)], right - west)
+            + south * slope(ground[(north, j)], ground[(below, j)], below - north);
+        (1.0 / self.reach + rises / self.rise).max(self.least / self.reach)
+    }
+
+    /// The moisture of a cell between its neighbours: upwind differences, so that none is ever negative.
+    fn balance(&self, moisture: &Field<f64>, [east, south]: [f64; 2], sea: bool, rate: f64, [i, j]: [usize; 2]) -> f64 {
+        let [rows, cols] = moisture.size();
+        let at = |di: isize, dj: isize| match (i.checked_add_signed(di), j.checked_add_signed(dj)) {
+            (Some(i), Some(j)) if i < rows && j < cols => moisture[(i, j)],
+            _ => 1.0,
+        };
+        let eddies = self.mixing / (self.cell * self.cell);
+        let from = |speed: f64| speed.max(0.0) / self.cell + eddies;
+        let weights = [from(east), from(-east), from(south), from(-south)];
+        let near = [at(0, -1), at(0, 1), at(-1, 0), at(1, 0)];
+        let inflow: f64 = weights.iter().zip(near).map(|(weight, near)| weight * near).sum();
+        let (gain, loss) = if sea { (1.0 / self.fill, 1.0 / self.fill) } else { (0.0, (1.0 - self.returned) * rate) };
+        (inflow + gain) / (weights.iter().sum::<f64>() + loss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AIR: Air = Air { cell: 1e4, reach: 1e6, least: 0.0, fill: 3e5, rise: 4000.0, returned: 0.0, mixing: 0.0 };
+
+    #[test]
+    fn over_level_land_it_rains_out_as_an_exponential() {
+        // From the west over 100 km of sea, then land. Upwind differences on 10 km are those of 1/(1 + dx/reach) a cell.
+        let size = [3, 200];
+        let sea = Field::generate(size, |_, j| j < 10);
+        let rain = AIR.rain(&Field::new(size, 0.0), &sea, &[[1.0, 0.0]; 3]);
+        for j in [10, 50, 199] {
+            let expected = (1.0f64 / 1.01).powi(j - 9);
+            assert!((rain[(1, j as usize)] - expected).abs() < 1e-9, "{j}");
+        }
+        assert_eq!(rain[(1, 5)], 1.0);
+    }
+
+    #[test]
+    fn windward_slopes_are_wet_and_lee_dry_and_the_books_close() {
+        let size = [5, 120];
+        let sea = Field::generate(size, |_, j| j < 20);
+        let ridge = Field::generate(size, |_, j| (2000.0 - 200.0 * (j as f64 - 60.0).abs()).max(0.0));
+        for wind in [[1.0, 0.0], [-1.0, 0.0]] {
+            let rain = AIR.rain(&ridge, &sea, &[wind; 5]);
+            let side = |range: std::ops::Range<usize>| range.map(|j| rain[(2, j)]).sum::<f64>();
+            let (west, east) = (side(51..60), side(61..70));
+            let (windward, lee) = if wind[0] > 0.0 { (west, east) } else { (east, west) };
+            assert!(windward > 9.0 * 2.5 && lee < 1e-9, "{windward}, {lee}");
+            if wind[0] > 0.0 {
+                // What came over the coast and did not leave fell: 10 km cells over a reach of 1000 km.
+                let fell: f64 = (20..120).map(|j| rain[(2, j)] * 0.01).sum();
+                let left = rain[(2, 119)];
+                assert!((fell + left - 1.0).abs() < 1e-9, "{fell} {left}");
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Rain by latitude, wind and relief: see [`Climate`].
+
+mod air;
+mod belts;
+
+use rayon::prelude::*;
+
+use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::models::climate::air::Air;
+use crate::process::between::between;
+use crate::process::coarse;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, RAIN, Terrain};
+use thalweg_core::{choice, params};
+
+choice! {
+    /// What winds blow by.
+    pub enum Winds {
+        /// By latitude: trades to 30°, westerlies to 60°, polar easterlies.
+        Belts = "belts",
+        /// Everywhere from one side.
+        From = "from",
+    }
+}
+
+params! {
+    /// Leaves the ground as it is, and says how much rain falls where: by latitude, by the sea that the wind comes from, and by the slopes
+    /// that it climbs.
+    ///
+    /// Open sea has the rain of its latitude φ: 0.35 + 1.5·e^−(φ/10°)² + 0.75·e^−((|φ| − 45°)/16°)² m/a times `amount`. The wind u carries
+    /// moisture w, over that of open sea: u·∇w − D·∇²w = (1 − w)/fill over sea, and −(1 − returned)·r·w on land, with
+    /// r = max(least/reach, 1/reach + u·∇h/rise): air that climbs the ground h loses its moisture over `rise` metres of height, air that descends keeps
+    /// most of it, and behind a mountain lies its shadow. The rain is r·w·reach times that of open sea. `rain` is that over `most`, at most 1.
+    /// It is solved on cells of `stride`, by upwind differences and Gauss–Seidel sweeps from all four corners, and lies smoothly between.
+    /// Beyond the map there is open sea.
+    ///
+    /// Source: Smith & Barstad (2004), *A linear theory of orographic precipitation*,
+    /// doi:10.1175/1520-0469(2004)061<1377:ALTOOP>2.0.CO;2, whose lifting condenses and whose descent evaporates; Roe (2005), *Orographic precipitation*,
+    /// doi:10.1146/annurev.earth.33.092203.122541, for the upslope model with depletion; zonal means after Adler et al. (2003), *The version-2 Global
+    /// Precipitation Climatology Project monthly precipitation analysis*, doi:10.1175/1525-7541(2003)004<1147:TVGPCP>2.0.CO;2. We differ: no waves over
+    /// mountains, no delay of rain by wind; moisture is used up, which the linear theory leaves out.
+    ///
+    /// It needs nothing, and leaves `rain`, which models of water heed: `stream_power` where its own `rain` is above 0, `drainage`, `droplets`,
+    /// `hydrology`. It breaks where seasons rule: there is no monsoon and no shift of the belts; winds do not bend round mountains; on maps
+    /// narrower than a few strides one latitude and one side are everything.
+    pub struct Climate {
+        /// Latitude of the middle of the map: where it lies in the belts.
+        latitude: f64 = 45.0, within -90.0..=90.0, unit "°", source "ours";
+        /// What winds blow by.
+        winds: Winds = Winds::Belts, within .., unit "1", source "ours";
+        /// Where the wind comes from, clockwise from north, for `winds = "from"`.
+        azimuth: f64 = 270.0, within -360.0..=360.0, unit "°", source "ours";
+        /// How many times as much rain falls as on Earth.
+        amount: f64 = 1.0, within 0.0..=100.0, unit "1", scales Rain, source "Adler et al. 2003";
+        /// Rain that the layer calls 1; where more falls it is 1 too.
+        most: f64 = 4.0, within 0.01..=100.0, unit "m/a", source "ours";
+        /// Distance over level land on which rain takes all but 1/e of the air's moisture, if none of it evaporates again.
+        reach: f64 = 1.5e6, within 1e3..=1e8, unit "m", scales Size, source "ours; water stays in the air for 8 to 9 days";
+        /// Share of the rain over level land that falls even where air descends: from clouds that rise where the ground is warm.
+        least: f64 = 0.15, within 0.0..=1.0, unit "1", source "ours";
+        /// Distance over sea on which dry air fills up to all but 1/e.
+        fill: f64 = 4e5, within 1e3..=1e8, unit "m", scales Size, source "ours";
+        /// Height by which air must climb to lose all but 1/e of its moisture.
+        rise: f64 = 4500.0, within 100.0..=1e5, unit "m", scales Relief,
+            source "Roe 2005: a scale height of 2 to 3 km, and half of what condenses falls";
+        /// Share of the rain on land that evaporates again there.
+        returned: f64 = 0.5, within 0.0..=1.0, unit "1", source "Trenberth et al. 2007: 0.65 of land's rain";
+        /// Distance over which eddies mix the air.
+        mixing: f64 = 1e5, within 0.0..=1e7, unit "m", scales Size, source "ours";
+        /// Width of the cells on which it is worked out; at least a 512th of the map.
+        stride: f64 = 16_000.0, within 0.01..=1e6, unit "m", scales Size, source "ours";
+    }
+}
+
+/// Most cells of a side on which air is worked out.
+const MOST: usize = 512;
+
+impl Climate {
+    /// Cells of the grid to a side of one on which air is worked out.
+    fn factor(&self, grid: &Grid) -> usize {
+        let longest = grid.rows().max(grid.cols());
+        let wanted = (self.stride / grid.cell).round().clamp(1.0, longest as f64) as usize;
+        wanted.max(longest.div_ceil(MOST))
+    }
+
+    fn air(&self, cell: f64) -> Air {
+        let Self { reach, least, fill, rise, returned, mixing, .. } = *self;
+        Air { cell, reach, least, fill, rise, returned, mixing }
+    }
+
+    /// Latitude at world metres southward.
+    fn latitude_at(&self, grid: &Grid, y: f64) -> f64 {
+        belts::folded(self.latitude + belts::degrees(y - 0.5 * grid.map()[0]))
+    }
+
+    fn wind_at(&self, latitude: f64) -> [f64; 2] {
+        match self.winds {
+            Winds::Belts => belts::wind(latitude),
+            Winds::From => {
+                let (sin, cos) = libm::sincos(self.azimuth.to_radians());
+                [-sin, cos]
+            }
+        }
+    }
+}
+
+impl Model for Climate {
+    fn about(&self) -> About {
+        About {
+            name: "climate",
+            summary: "Says where how much rain falls: by latitude, wind and relief.",
+            source: "Smith & Barstad (2004), A linear theory of orographic precipitation; Roe (2005), Orographic precipitation",
+            family: Family::Analysis,
+            needs: &[],
+            uses: &[],
+            writes: &[RAIN],
+            tables: &[],
+            placed: true,
+            loops: false,
+        }
+    }
+
+    fn moved(&mut self, [_, south]: [f64; 2]) {
+        self.latitude = belts::folded(self.latitude + belts::degrees(south));
+    }
+
+    fn steps(&self, _grid: &Grid) -> u32 {
+        1
+    }
+
+    fn reach(&self, _grid: &Grid) -> Reach {
+        Reach::Whole
+    }
+
+    fn scratch(&self, grid: &Grid) -> u64 {
+        // The rain, and on the coarser cells ground, sea, rates, moisture and rain.
+        4 * grid.len() as u64 + 40 * (coarse::grid(grid, self.factor(grid)).len() as u64)
+    }
+
+    fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
+        Ok(Box::new(Look(self.clone())))
+    }
+}
+
+struct Look(Climate);
+
+impl Stepper for Look {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+        let (model, fine) = (&self.0, &terrain.grid);
+        let factor = model.factor(fine);
+        let small = coarse::grid(fine, factor);
+        let (ground, sea) = blocks(terrain, &small, factor);
+        let latitudes: Vec<f64> = (0..small.rows()).map(|i| model.latitude_at(fine, small.y(i))).collect();
+        let wind: Vec<[f64; 2]> = latitudes.iter().map(|latitude| model.wind_at(*latitude)).collect();
+        let over_sea = model.air(small.cell).rain(&ground, &sea, &wind);
+        let share = |i: usize, j: usize| {
+            (model.amount * belts::rain(latitudes[i]) * over_sea[(i, j)] / model.most).clamp(0.0, 1.0) as f32
+        };
+        let shares = Field::generate(small.size, share);
+        let rain = between(&shares, &small, fine);
+        terrain.insert(&RAIN, Cells::Float(rain))?;
+        Ok(Budget::default())
+    }
+}
+
+/// Means of the ground over blocks, in metres over the sea or, without one, over zero; and which are mostly sea.
+fn blocks(terrain: &Terrain, small: &Grid, factor: usize) -> (Field<f64>, Field<bool>) {
+    let fine = &terrain.grid;
+    let sea = fine.sea_level;
+    let side = factor as i64;
+    let span = |block: usize, axis: usize| {
+        let from = (small.origin[axis] + block as i64) * side - fine.origin[axis];
+        let bound = |x: i64| x.clamp(0, fine.size[axis] as i64) as usize;
+        bound(from)..bound(from + side)
+    };
+    let mut means = Field::new(small.size, (0.0, false));
+    means.par_rows_mut().for_each(|(i, row)| {
+        for (j, mean) in row.iter_mut().enumerate() {
+            let (mut sum, mut count, mut wet) = (0i64, 0i64, 0i64);
+            for r in span(i, 0) {
+                for c in span(j, 1).filter(|c| !terrain.is_nodata(r, *c)) {
+                    let height = terrain.ground[(r, c)];
+                    let is_wet = sea.is_some_and(|sea| height <= sea);
+                    let base = sea.map_or(0, |sea| sea.0);
+                    sum += if is_wet { 0 } else { i64::from(height.0) - i64::from(base) };
+                    wet += i64::from(is_wet);
+                    count += 1;
+                }
+            }
+            let metres = sum as f64 / UNITS / count.max(1) as f64;
+            *mean = (metres, 2 * wet > count);
+        }
+    });
+    (means.map(|(metres, _)| *metres), means.map(|(_, sea)| *sea))
+}

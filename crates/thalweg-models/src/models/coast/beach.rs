@@ -1,0 +1,87 @@
+//! Where waves lay the sand that they have made.
+
+use rayon::prelude::*;
+
+use crate::models::coast::cut::Cut;
+use crate::models::coast::{Coast, blur, smooth};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+
+/// How far around land is looked for, to tell bays from capes, in metres.
+const AROUND: f64 = 300.0;
+
+/// How far beaches build out into the most sheltered bay, in metres.
+const BUILD: f64 = 140.0;
+
+/// Water inside the smooth line of the shore that sand closes first, in metres of depth.
+const NOTCH: f64 = 8.0;
+
+/// Lays what sand there is of `cut` as beaches; the units laid. `inland` is metres from the shore.
+pub(super) fn lay(
+    model: &Coast,
+    terrain: &mut Terrain,
+    level: i32,
+    inland: &Field<f32>,
+    exposure: &Field<f32>,
+    cut: &Cut,
+) -> i64 {
+    let Terrain { grid, ground, loose: Some(loose), nodata, .. } = terrain else { return 0 };
+    let sand = cut.sand + (cut.rock as f64 * model.sandy) as i64;
+    let fall = libm::tan(model.beach.to_radians());
+    let land =
+        blur::means(&inland.map(|inland| if *inland > 0.0 { 1.0 } else { 0.0 }), blur::half(AROUND / grid.cell, 1));
+    // Room under the beach's profile, in metres: in bays and out of the waves.
+    let room = Field::generate(grid.size, |i, j| {
+        let inland = f64::from(inland[(i, j)]).clamp(-1e6, 1e6);
+        // Behind the beach lies what was there before.
+        if nodata.as_ref().is_some_and(|mask| mask[(i, j)]) || fall * inland > 2.0 * model.runup {
+            return 0.0;
+        }
+        let over = (f64::from(ground[(i, j)].0) - f64::from(level)) / UNITS;
+        let bay = smooth((f64::from(land[(i, j)]) - 0.45) / 0.3);
+        let calm = 1.0 - smooth(1.4 * f64::from(exposure[(i, j)]));
+        // From the water's edge, which the beach has moved into the bay.
+        let edge = inland + BUILD * bay * calm;
+        let depth = (fall * edge).min(model.runup) - over;
+        // Sand on ground below the base of waves slides off into the deep, unless the land holds it in.
+        if depth <= 0.0
+            || -over > model.wave_base.max(if inland > 0.0 { NOTCH } else { 0.0 })
+            || (inland <= 0.0 && bay * calm <= 0.0)
+        {
+            0.0
+        } else {
+            depth as f32
+        }
+    });
+    let sum = |field: &Field<f32>| field.as_slice().iter().map(|x| f64::from(*x)).sum::<f64>();
+    let (made, places) = (sum(&cut.depth), sum(&room));
+    if sand <= 0 || made <= 0.0 || places <= 0.0 {
+        return 0;
+    }
+    let half = blur::half(model.drift / grid.cell, 0);
+    let [made_about, room_about] = [&cut.depth, &room].map(|field| blur::sums(field, half));
+    let share = (sand as f64 / UNITS / made) as f32;
+    let mut due = room;
+    due.par_rows_mut().for_each(|(i, row)| {
+        for (j, due) in row.iter_mut().enumerate() {
+            let over = (f64::from(ground[(i, j)].0) - f64::from(level)) / UNITS;
+            let notch = inland[(i, j)] > 0.0 && (-NOTCH..0.0).contains(&over);
+            let (made, places) = (made_about[(i, j)] * share, room_about[(i, j)]);
+            *due *= if places > made && !notch { made.max(0.0) / places } else { 1.0 };
+        }
+    });
+    // Places on the rim of a drift may be promised more than there is.
+    let scale = (sand as f64 / UNITS / sum(&due).max(1e-9)).min(1.0);
+    let mut left = sand;
+    for (k, due) in due.as_slice().iter().enumerate() {
+        let height = &mut ground[k];
+        let amount = (f64::from(*due) * scale * UNITS) as i64;
+        let amount = amount.min(left).min(i64::from(Height::MAX.0) - i64::from(height.0)).max(0) as i32;
+        height.0 += amount;
+        let loose = &mut loose[k];
+        loose.0 = loose.0.saturating_add(amount);
+        left -= i64::from(amount);
+    }
+    sand - left
+}

@@ -1,0 +1,83 @@
+//! Means over the land about each cell.
+
+use rayon::prelude::*;
+
+use thalweg_core::terrain::field::Field;
+
+/// Lines that are worked through side by side: a sum waits for the one before it, eight do not wait for one another.
+const LANES: usize = 8;
+
+/// Half the width in cells of three running means that together have a bell's deviation of about `deviation` cells, at least `least`.
+pub(super) fn half(deviation: f64, least: usize) -> usize {
+    // A mean over 2h + 1 cells has the variance h(h + 1)/3.
+    let half = (0.25 + deviation * deviation).sqrt() - 0.5;
+    (half.round() as usize).max(least)
+}
+
+/// Means over about `half` cells: three passes of running means along rows and columns; beyond the rim nothing.
+pub(super) fn sums(field: &Field<f32>, half: usize) -> Field<f32> {
+    if half == 0 {
+        return field.clone();
+    }
+    // Turned, so that the second time goes along columns and turns back.
+    along(along(field.clone(), half).turned(), half).turned()
+}
+
+/// Means over about `half` cells of what lies within the field.
+pub(super) fn means(field: &Field<f32>, half: usize) -> Field<f32> {
+    let mut out = sums(field, half);
+    // What part of the weights lies within is the same for all rows, and for all columns.
+    let parts = field.size().map(|n| passes(vec![[1.0; LANES]; n], half));
+    out.par_rows_mut().for_each(|(i, row)| {
+        for (mean, part) in row.iter_mut().zip(&parts[1]) {
+            *mean = (f64::from(*mean) / (parts[0][i][0] * part[0])) as f32;
+        }
+    });
+    out
+}
+
+/// Running means along rows; what rounding leaves below 0 is 0.
+fn along(mut field: Field<f32>, half: usize) -> Field<f32> {
+    let cols = field.cols();
+    field.as_mut_slice().par_chunks_mut((LANES * cols).max(1)).for_each(|rows| {
+        let mut lines = vec![[0.0; LANES]; cols];
+        for (lane, row) in rows.chunks(cols).enumerate() {
+            for (line, x) in lines.iter_mut().zip(row) {
+                line[lane] = f64::from(*x);
+            }
+        }
+        let lines = passes(lines, half);
+        for (lane, row) in rows.chunks_mut(cols).enumerate() {
+            for (x, line) in row.iter_mut().zip(&lines) {
+                *x = line[lane].max(0.0) as f32;
+            }
+        }
+    });
+    field
+}
+
+/// Three passes of running means along lines; beyond their ends nothing.
+fn passes(mut lines: Vec<[f64; LANES]>, half: usize) -> Vec<[f64; LANES]> {
+    let count = lines.len();
+    let half = half.min(count);
+    let width = (2 * half + 1) as f64;
+    let mut next = vec![[0.0; LANES]; count];
+    for _ in 0..3 {
+        let mut total = [0.0; LANES];
+        for line in &lines[..half] {
+            (0..LANES).for_each(|k| total[k] += line[k]);
+        }
+        for (j, mean) in next.iter_mut().enumerate() {
+            if let Some(line) = lines.get(j + half) {
+                (0..LANES).for_each(|k| total[k] += line[k]);
+            }
+            (0..LANES).for_each(|k| mean[k] = total[k] / width);
+            if j >= half {
+                let line = &lines[j - half];
+                (0..LANES).for_each(|k| total[k] -= line[k]);
+            }
+        }
+        std::mem::swap(&mut lines, &mut next);
+    }
+    lines
+}

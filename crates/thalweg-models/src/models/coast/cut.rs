@@ -1,0 +1,149 @@
+//! What waves cut: cliffs and platforms.
+
+use rayon::prelude::*;
+
+use crate::models::coast::{Coast, SMOOTH, blur, line};
+use crate::process::slopes::{Guards, book_cut, factors};
+use thalweg_core::base::cast::share_of;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{HARDNESS, PROTECT, Terrain};
+
+/// How fast rock under water wears down, as a part of the pace at which a cliff moves back.
+const WEAR: f64 = 0.05;
+
+/// How far from the water cliffs fall in, in metres.
+const INLAND: f64 = 600.0;
+
+/// Along how much shore waves are about the same, in metres, and how much water before it counts.
+const ALONG: f64 = 100.0;
+const BEFORE: f32 = 60.0;
+
+/// Waves that move the shore by less, in metres, leave it as it is.
+pub(super) const LEAST: f64 = 1.0;
+
+/// What waves have cut.
+pub(super) struct Cut {
+    /// Metres, cell by cell.
+    pub depth: Field<f32>,
+    /// Units of bedrock.
+    pub rock: i64,
+    /// Units of loose ground.
+    pub sand: i64,
+}
+
+/// Moves shores back and wears what is under water; what is cut, and metres from the shore as it is then.
+pub(super) fn cut(
+    model: &Coast,
+    terrain: &mut Terrain,
+    level: i32,
+    exposure: &Field<f32>,
+) -> Result<(Cut, Field<f32>)> {
+    let before = terrain.ground.clone();
+    let inland = line::distance(terrain, |_, _| level.into(), SMOOTH);
+    let moved = moved(model, terrain, &inland, exposure);
+    retreat(model, terrain, level, &inland, &moved, exposure);
+    // Of a ridge that is cut from both sides single cells are left: no line goes round them, and waves take them too.
+    let inland = line::distance(terrain, |_, _| level.into(), SMOOTH);
+    let fall = libm::tan(model.platform.to_radians());
+    let shoal = 0.25 * fall * terrain.grid.cell;
+    let voids = terrain.nodata.as_ref();
+    terrain.ground.par_rows_mut().for_each(|(i, row)| {
+        for (j, height) in row.iter_mut().enumerate() {
+            let void = voids.is_some_and(|mask| mask[(i, j)]);
+            if !void && height.0 >= level && inland[(i, j)] <= 0.0 && f64::from(moved[(i, j)]) >= LEAST {
+                let depth = (-fall * f64::from(inland[(i, j)])).clamp(shoal, model.wave_base.max(shoal));
+                height.0 = level.saturating_sub((depth * UNITS) as i32 + 1).max(Height::MIN.0);
+            }
+        }
+    });
+    let Terrain { grid, ground, loose, layers, .. } = terrain;
+    let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
+    let thickness = |loose: &Field<Height>| loose.as_slice().iter().map(|h| i64::from(h.0)).sum::<i64>();
+    let was = thickness(loose);
+    let guards = Guards { protect: factors(layers, &PROTECT), hardness: None };
+    let all = book_cut(&before, ground, loose, guards)?;
+    let sand = was - thickness(loose);
+    let depth = Field::generate(grid.size, |i, j| before[(i, j)].metres_f32() - ground[(i, j)].metres_f32());
+    Ok((Cut { depth, rock: all - sand, sand }, inland))
+}
+
+/// Metres by which the shore next to each cell moves back.
+fn moved(model: &Coast, terrain: &Terrain, inland: &Field<f32>, exposure: &Field<f32>) -> Field<f32> {
+    let waves = at_shore(model, terrain, inland, exposure);
+    let hardness = factors(&terrain.layers, &HARDNESS);
+    let moves = model.hold_back();
+    Field::generate(terrain.grid.size, |i, j| {
+        let soft = 1.0 - hardness.map_or(0.0, |hardness| f64::from(share_of(hardness[(i, j)])));
+        // Specks and teeth before the line, far from any shore, stand in the waves themselves.
+        let bare = if inland[(i, j)] <= 0.0 { exposure[(i, j)] } else { 0.0 };
+        let due = model.retreat * model.years * f64::from(waves[(i, j)].max(bare)) * soft;
+        moves(due) as f32
+    })
+}
+
+/// Lowers what lies before the shore, once it has moved, and the cliffs behind it.
+fn retreat(
+    model: &Coast,
+    terrain: &mut Terrain,
+    level: i32,
+    inland: &Field<f32>,
+    moved: &Field<f32>,
+    exposure: &Field<f32>,
+) {
+    let Terrain { grid, ground, nodata, layers, .. } = terrain;
+    let hardness = factors(layers, &HARDNESS);
+    let fall = libm::tan(model.platform.to_radians());
+    let steep = libm::tan(model.cliff.to_radians());
+    ground.par_rows_mut().for_each(|(i, row)| {
+        for (j, height) in row.iter_mut().enumerate() {
+            if nodata.as_ref().is_some_and(|mask| mask[(i, j)]) {
+                continue;
+            }
+            let inland = f64::from(inland[(i, j)]).clamp(-1e6, 1e6);
+            let moved = f64::from(moved[(i, j)]);
+            // Metres behind the cliff's foot, or before it.
+            let behind = inland - moved;
+            let over = (f64::from(height.0) - f64::from(level)) / UNITS;
+            let platform = (-fall * behind).clamp(0.0, model.wave_base);
+            let left = if over < 0.0 {
+                let soft = 1.0 - hardness.map_or(0.0, |hardness| f64::from(share_of(hardness[(i, j)])));
+                let worn = WEAR * model.retreat * model.years * f64::from(exposure[(i, j)]) * soft;
+                // The deeper, the less: the pace falls to nothing at the base of waves.
+                let rest = libm::exp(-worn / model.wave_base.max(1e-3));
+                let depth = model.wave_base - (model.wave_base + over) * rest;
+                // Under corals nothing is worn, and nothing below the platform of the cliff behind.
+                let free = model.reef <= 0.0 || -inland < 0.5 * model.lagoon;
+                if free && -over < model.wave_base { over.min(-depth.min(platform)) } else { over }
+            } else if moved < LEAST {
+                over
+            } else if behind <= 0.0 {
+                over.min(-platform.max(0.25 * fall * grid.cell) - 1.0 / UNITS)
+            } else if behind < INLAND {
+                over.min(steep * behind)
+            } else {
+                over
+            };
+            if left < over {
+                let cut = ((over - left) * UNITS).min(f64::from(i32::MAX)) as i32;
+                height.0 = height.0.saturating_sub(cut).max(Height::MIN.0);
+            }
+        }
+    });
+}
+
+/// The waves at the shore next to each cell: means along it of those in the water before it; 0 far from any shore.
+fn at_shore(model: &Coast, terrain: &Terrain, inland: &Field<f32>, exposure: &Field<f32>) -> Field<f32> {
+    let cell = terrain.grid.cell;
+    // Far enough for land that is yet to be reached.
+    let half = blur::half((ALONG.max(0.5 * (model.retreat * model.years).min(4000.0))) / cell, 2);
+    let near = -BEFORE.max(2.5 * cell as f32);
+    let water =
+        Field::generate(terrain.grid.size, |i, j| if (near..=0.0).contains(&inland[(i, j)]) { 1.0 } else { 0.0 });
+    let waves = Field::generate(terrain.grid.size, |i, j| water[(i, j)] * exposure[(i, j)]);
+    let [waves, water] = [waves, water].map(|field| blur::sums(&field, half));
+    Field::generate(terrain.grid.size, |i, j| {
+        if water[(i, j)] > 1e-5 { (waves[(i, j)] / water[(i, j)]).min(1.0) } else { 0.0 }
+    })
+}

@@ -1,0 +1,115 @@
+//! How open a place lies to waves: the water before it, in all directions.
+
+use rayon::prelude::*;
+
+use crate::models::coast::Coast;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Edge;
+use thalweg_core::terrain::height::UNITS;
+
+/// Directions in which water is looked at.
+const DIRECTIONS: usize = 16;
+
+/// Sweeps under way together.
+pub(super) const TOGETHER: usize = 4;
+
+/// Water of less depth in metres breaks waves as land does.
+const SHOAL: f64 = 0.5;
+
+/// Share of the full waves that comes to each cell, 0 to 1; over land it fades.
+pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f32> {
+    let grid = &terrain.grid;
+    let shoal = level.saturating_sub((SHOAL * UNITS) as i32);
+    let deep = Field::generate(grid.size, |i, j| !terrain.is_nodata(i, j) && terrain.ground[(i, j)].0 < shoal);
+    // What runs along rows rather than down them goes over the same sea turned.
+    let [rows, cols] = grid.size;
+    let deep = [deep.turned(), deep];
+    let mut sums = [Field::new([cols, rows], 0.0f32), Field::new([rows, cols], 0.0f32)];
+    for first in (0..DIRECTIONS).step_by(TOGETHER) {
+        let parts: Vec<(bool, f32, Field<f32>)> = (first..first + TOGETHER)
+            .into_par_iter()
+            .map(|n| {
+                // Half a step aside: no ray runs along the grid.
+                let turn = (n as f64 + 0.5) / DIRECTIONS as f64 * std::f64::consts::TAU;
+                let [down, along] = [libm::sin(turn), libm::cos(turn)];
+                let is_turned = along.abs() > down.abs();
+                let deep = if is_turned { &deep[0] } else { &deep[1] };
+                // The cosine of the angle between where these waves come from and where most do.
+                let from = model.swell_from.to_radians();
+                let facing = down * libm::cos(from) - along * libm::sin(from);
+                let weight = ((1.0 + model.swell * facing) / DIRECTIONS as f64) as f32;
+                (is_turned, weight, sweep(model, terrain, deep, [down, along]))
+            })
+            .collect();
+        for (sum, is_turned) in sums.iter_mut().zip([true, false]) {
+            sum.par_rows_mut().for_each(|(i, row)| {
+                for (_, weight, part) in parts.iter().filter(|part| part.0 == is_turned) {
+                    for (sum, open) in row.iter_mut().zip(part.row(i)) {
+                        *sum += open.sqrt() * weight;
+                    }
+                }
+            });
+        }
+    }
+    let [along, mut down] = sums;
+    let along = along.turned();
+    for (sum, more) in down.as_mut_slice().iter_mut().zip(along.as_slice()) {
+        *sum += more;
+    }
+    down
+}
+
+/// Open water upwind of each cell, in full fetches, 1 at most, for waves that run southward and eastward by `way`. Rows across
+/// the waves follow one another; what lies before a cell is taken between the two nearest cells of the row before. Rows are
+/// columns, in `deep` and what is returned, where waves run more along rows than down them.
+fn sweep(model: &Coast, terrain: &Terrain, deep: &Field<bool>, way: [f64; 2]) -> Field<f32> {
+    let grid = &terrain.grid;
+    let turned = way[1].abs() > way[0].abs();
+    let [ahead, aside] = if turned { [way[1], way[0]] } else { way };
+    let [rows, cols] = deep.size();
+    // The edges that waves come over: behind the first row, and to the side.
+    let [north, east, south, west] = grid.edges.map(|edge| if edge == Edge::Open { 1.0 } else { 0.0 });
+    let behind = match (turned, ahead > 0.0) {
+        (false, true) => north,
+        (false, false) => south,
+        (true, true) => west,
+        (true, false) => east,
+    };
+    let beside = match (turned, aside > 0.0) {
+        (false, true) => west,
+        (false, false) => east,
+        (true, true) => north,
+        (true, false) => south,
+    };
+    let part = (aside / ahead).abs() as f32;
+    let step = grid.cell / ahead.abs();
+    let grows = (step / model.fetch) as f32;
+    let keeps = libm::exp(-step / model.shelter * libm::log(3.0)) as f32;
+    let mut open = Field::new([rows, cols], 0.0);
+    // Beyond an edge the sea goes on where it reaches it.
+    let over = |edge: f32, r: usize, c: usize| if deep[(r, c)] { edge } else { 0.0 };
+    let mut before = vec![0.0; cols + 2];
+    let first = if ahead > 0.0 { 0 } else { rows - 1 };
+    for c in 0..cols {
+        before[c + 1] = over(behind, first, c);
+    }
+    // Of the padded row before, the cell that counts for `part`.
+    let neighbour = if aside > 0.0 { 0 } else { 2 };
+    for n in 0..rows {
+        let r = if ahead > 0.0 { n } else { rows - 1 - n };
+        if aside > 0.0 {
+            before[0] = over(beside, r, 0);
+        } else {
+            before[cols + 1] = over(beside, r, cols - 1);
+        }
+        let row = open.row_mut(r);
+        let behind = before[1..=cols].iter().zip(&before[neighbour..neighbour + cols]);
+        for ((open, is_water), (straight, slant)) in row.iter_mut().zip(deep.row(r)).zip(behind) {
+            let come = (1.0 - part) * straight + part * slant;
+            *open = if *is_water { (come + grows).min(1.0) } else { come * keeps };
+        }
+        before[1..=cols].copy_from_slice(row);
+    }
+    open
+}

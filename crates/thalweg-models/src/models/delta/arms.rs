@@ -1,0 +1,384 @@
+//! The arms of a river, from its inlet to its mouths, and the table that they are kept in between steps.
+
+use crate::models::delta::course::{self, Place};
+use thalweg_core::base::error::Result;
+use thalweg_core::declare::codec::{Row, columns};
+use thalweg_core::terrain::{Table, Terrain};
+use thalweg_flow::hydraulic;
+
+/// The table of the points of arms, downstream. Columns: `river` (whose they are), `arm` (its number, from 0, the river's
+/// stem), `parent` (the arm that it leaves, −1 for none), `x` and `y` (m), `weight` (its part against its sisters'), `goal`
+/// (the part that it comes to, 0 as it silts up), `run` (metres that its mouth has come since the arm forked), `discharge` (m³/s).
+pub const ARMS: &str = "arms";
+
+/// The most points that are read back.
+const MAX_POINTS: usize = 1_000_000;
+
+/// A channel from a fork to the next, or to the sea.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arm {
+    /// The arm at whose end it begins; it has a smaller number.
+    pub parent: Option<usize>,
+    /// Its points, at least two, downstream.
+    pub line: Vec<Place>,
+    /// Its part of the parent's water against its sisters'.
+    pub weight: f64,
+    /// The part that it comes to; 0 as it silts up.
+    pub goal: f64,
+    /// Metres that its mouth has come since it forked.
+    pub run: f64,
+}
+
+/// The arms of one river; the first is its stem.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Arms(pub Vec<Arm>);
+
+/// A part of a channel between two points: values at both.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment {
+    pub ends: [Place; 2],
+    /// Half its width in metres.
+    pub half: [f64; 2],
+    /// Level of the water over the sea in metres.
+    pub level: [f64; 2],
+    /// Water in m³/s.
+    pub flow: [f64; 2],
+}
+
+/// Points over which the width of an arm goes over to that of the stem that it leaves.
+const BLEND: usize = 5;
+
+impl Arms {
+    /// The arms that leave arm `k`.
+    pub fn children(&self, k: usize) -> impl Iterator<Item = usize> + '_ {
+        (k + 1..self.0.len()).filter(move |n| self.0[*n].parent == Some(k))
+    }
+
+    pub fn is_mouth(&self, k: usize) -> bool {
+        self.children(k).next().is_none()
+    }
+
+    /// Each arm's share of the river.
+    pub fn shares(&self) -> Vec<f64> {
+        let mut shares = vec![1.0; self.0.len()];
+        for (k, arm) in self.0.iter().enumerate() {
+            let Some(parent) = arm.parent else { continue };
+            let all: f64 = self.children(parent).map(|n| self.0[n].weight).sum();
+            shares[k] = if all > 0.0 { shares[parent] * arm.weight / all } else { 0.0 };
+        }
+        shares
+    }
+
+    /// Distances to the sea at the end of each arm and at its beginning, the mean over the water that takes different ways.
+    pub fn distances(&self, shares: &[f64]) -> Vec<[f64; 2]> {
+        let mut far = vec![[0.0; 2]; self.0.len()];
+        for k in (0..self.0.len()).rev() {
+            let (sum, all) =
+                self.children(k).fold((0.0, 0.0), |(sum, all), n| (sum + shares[n] * far[n][1], all + shares[n]));
+            let end = if all > 0.0 { sum / all } else { 0.0 };
+            far[k] = [end, end + course::length(&self.0[k].line)];
+        }
+        far
+    }
+
+    /// The channels in parts. Water stands at sea level at the mouths and rises by `slope` as the stem has it; an arm that is
+    /// longer than its sisters is as much flatter.
+    pub fn segments(&self, discharge: f64, slope: f64) -> Vec<Segment> {
+        let shares = self.shares();
+        let far = self.distances(&shares);
+        let mut heads = vec![0.0; self.0.len()];
+        let mut segments = Vec::new();
+        for (k, arm) in self.0.iter().enumerate() {
+            let [end, start] = far[k];
+            let head = arm.parent.map_or(start, |parent| heads[parent]);
+            let flat = if start > 0.0 { head / start } else { 0.0 };
+            heads[k] = end * flat;
+            let above = arm.parent.map_or(1.0, |parent| shares[parent]);
+            let flow = |n: usize| {
+                let t = (n as f64 / BLEND as f64).min(1.0);
+                discharge * (above + t * (shares[k] - above))
+            };
+            let mut left = start;
+            for (n, pair) in arm.line.windows(2).enumerate() {
+                let next = (left - course::distance(pair[0], pair[1])).max(0.0);
+                let flow = [flow(n), flow(n + 1)];
+                segments.push(Segment {
+                    ends: [pair[0], pair[1]],
+                    half: flow.map(|flow| 0.5 * f64::from(hydraulic::width(flow as f32))),
+                    level: [left, next].map(|far| slope * flat * far),
+                    flow,
+                });
+                left = next;
+            }
+        }
+        segments
+    }
+
+    /// Lets arms wax and fade for some years: those that fade fall to a third in `slow`, others come to their part in
+    /// `quick`; those with less than the share `least` of the river are forgotten.
+    pub fn share_out(&mut self, years: f64, [quick, slow]: [f64; 2], least: f64) {
+        for k in 0..self.0.len() {
+            let sisters: Vec<usize> = self.children(k).collect();
+            // One of them has to stay.
+            if !sisters.is_empty() && sisters.iter().all(|n| self.0[*n].goal <= 0.0) {
+                let best =
+                    sisters.iter().copied().reduce(|a, b| if self.0[b].weight > self.0[a].weight { b } else { a });
+                if let Some(best) = best {
+                    self.0[best].goal = 1.0;
+                }
+            }
+        }
+        let [rise, fall] = [quick, slow].map(|time| libm::exp(-years / time.max(1e-9)));
+        for arm in &mut self.0 {
+            let lag = if arm.goal > 0.0 { rise } else { fall };
+            arm.weight = arm.goal + (arm.weight - arm.goal) * lag;
+        }
+        let shares = self.shares();
+        let goes: Vec<bool> =
+            self.0.iter().zip(&shares).map(|(arm, share)| arm.parent.is_some() && *share < least).collect();
+        self.without(&goes);
+    }
+
+    /// Takes arms out, and those that leave them; where one is left at a fork, it goes on from its stem.
+    pub fn without(&mut self, goes: &[bool]) {
+        let mut gone = goes.to_vec();
+        for (k, arm) in self.0.iter().enumerate() {
+            gone[k] |= arm.parent.is_some_and(|parent| gone[parent]);
+        }
+        let had: Vec<bool> = (0..self.0.len()).map(|k| !self.is_mouth(k)).collect();
+        let mut tree = Vec::new();
+        // Depth first: an arm comes after the one that it leaves.
+        let mut next = vec![(0, None)];
+        while let Some((k, parent)) = next.pop() {
+            if gone.get(k) != Some(&false) {
+                continue;
+            }
+            let mut arm = Arm { parent, ..self.0[k].clone() };
+            let mut last = k;
+            loop {
+                let left: Vec<usize> = self.children(last).filter(|n| !gone[*n]).collect();
+                if let [only] = left[..] {
+                    arm.line.extend(self.0[only].line.iter().skip(1));
+                    arm.run = self.0[only].run;
+                    last = only;
+                    continue;
+                }
+                if left.is_empty() && had[last] {
+                    arm.run = 0.0;
+                }
+                next.extend(left.into_iter().rev().map(|n| (n, Some(tree.len()))));
+                break;
+            }
+            tree.push(arm);
+        }
+        self.0 = tree;
+    }
+
+    /// Parts arm `k` at its point `n`: what was below goes on as an arm of its own, and a new one leaves there.
+    pub fn part(&mut self, k: usize, n: usize, goal: f64, new: Arm) {
+        let below = Arm { parent: Some(k), line: self.0[k].line.split_off(n), weight: 1.0, goal, run: self.0[k].run };
+        let Some(place) = below.line.first() else { return };
+        self.0[k].line.push(*place);
+        let number = self.0.len();
+        for arm in &mut self.0 {
+            if arm.parent == Some(k) {
+                arm.parent = Some(number);
+            }
+        }
+        self.0.extend([below, Arm { parent: Some(k), ..new }]);
+        self.order();
+    }
+
+    /// Numbers arms so that each comes after the one that it leaves.
+    fn order(&mut self) {
+        let mut order = vec![0];
+        let mut done = 0;
+        while done < order.len() {
+            let k = order[done];
+            order.extend((0..self.0.len()).filter(|n| self.0[*n].parent == Some(k)));
+            done += 1;
+        }
+        let mut number = vec![0; self.0.len()];
+        for (new, old) in order.iter().enumerate() {
+            number[*old] = new;
+        }
+        let arm =
+            |old: &usize| Arm { parent: self.0[*old].parent.map(|parent| number[parent]), ..self.0[*old].clone() };
+        self.0 = order.iter().map(arm).collect();
+    }
+
+    /// The arms of a river as a terrain keeps them; none where they are not, or could not be.
+    ///
+    /// # Errors
+    /// When the table is none of arms.
+    pub fn load(terrain: &Terrain, river: i64) -> Result<Option<Self>> {
+        let table = terrain.tables.get(ARMS).filter(|table| table.len() <= MAX_POINTS);
+        let points = table.map(|table| Point::of(table, |of| of == river)).transpose()?;
+        let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
+        Ok(points.and_then(|points| Self::through(&points, extent)))
+    }
+
+    /// The arms through their points, if these are inside the extent and in order.
+    fn through(points: &[Point], [high, wide]: [f64; 2]) -> Option<Self> {
+        let mut arms: Vec<Arm> = Vec::new();
+        for point in points {
+            let number = usize::try_from(point.arm).ok()?;
+            if number == arms.len() {
+                let parent = usize::try_from(point.parent).ok();
+                if parent.is_some_and(|parent| parent >= number) || parent.is_some() != (number > 0) {
+                    return None;
+                }
+                let [weight, goal, run] = [point.weight, point.goal, point.run].map(f64::from);
+                if [weight, goal].iter().any(|part| !(0.0..=1.0).contains(part)) || !(0.0..=1e9).contains(&run) {
+                    return None;
+                }
+                arms.push(Arm { parent, line: Vec::new(), weight, goal, run });
+            }
+            let place = point.place.map(f64::from);
+            if number + 1 != arms.len() || !(0.0..=high).contains(&place[0]) || !(0.0..=wide).contains(&place[1]) {
+                return None;
+            }
+            arms[number].line.push(place);
+        }
+        (!arms.is_empty() && arms.iter().all(|arm| arm.line.len() > 1)).then_some(Self(arms))
+    }
+
+    /// Keeps the arms of a river with a terrain, beside those of others.
+    ///
+    /// # Errors
+    /// When the terrain has a table of that name that is none of arms.
+    pub fn store(&self, terrain: &mut Terrain, river: i64, discharge: f64) -> Result<()> {
+        let shares = self.shares();
+        let point = |number: usize, arm: &Arm, place: &Place| Point {
+            river,
+            arm: number as i64,
+            parent: arm.parent.map_or(-1, |parent| parent as i64),
+            place: place.map(|x| x as f32),
+            weight: arm.weight as f32,
+            goal: arm.goal as f32,
+            run: arm.run as f32,
+            discharge: (shares[number] * discharge) as f32,
+        };
+        let arms = self.0.iter().enumerate();
+        let own = arms.flat_map(|(number, arm)| arm.line.iter().map(move |place| (number, arm, place)));
+        let mut points: Vec<Point> = own.map(|(number, arm, place)| point(number, arm, place)).collect();
+        if let Some(table) = terrain.tables.get(ARMS) {
+            points.extend(Point::of(table, |of| of != river)?);
+        }
+        terrain.tables.insert(ARMS.to_string(), Point::pack(points.into_iter()));
+        Ok(())
+    }
+}
+
+/// A point of an arm as its row holds it: see [`ARMS`].
+#[derive(Clone, Copy, Default)]
+struct Point {
+    river: i64,
+    arm: i64,
+    parent: i64,
+    /// Metres southward and eastward.
+    place: [f32; 2],
+    weight: f32,
+    goal: f32,
+    run: f32,
+    discharge: f32,
+}
+
+impl Row for Point {
+    const THING: &'static str = "point of an arm";
+
+    columns! {
+        Point {
+            river: i64, "1" = river;
+            arm: i64, "1" = arm;
+            parent: i64, "1" = parent;
+            x: f32, "m" = place[1];
+            y: f32, "m" = place[0];
+            weight: f32, "1" = weight;
+            goal: f32, "1" = goal;
+            run: f32, "m" = run;
+            discharge: f32, "m³/s" = discharge;
+        }
+    }
+}
+
+impl Point {
+    /// The points of the rivers that are `wanted`.
+    fn of(table: &Table, wanted: impl Fn(i64) -> bool) -> Result<Vec<Self>> {
+        let points = Self::unpack(ARMS, table)?;
+        points.filter(|point| point.as_ref().map_or(true, |point| wanted(point.river))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::Grid;
+
+    fn arm(parent: Option<usize>, line: &[Place], weight: f64) -> Arm {
+        Arm { parent, line: line.to_vec(), weight, goal: weight, run: 0.0 }
+    }
+
+    /// A stem of 1000 m that forks into arms of 500 m and 1000 m, the longer with three quarters of the water.
+    fn forked() -> Arms {
+        let stem = arm(None, &[[0.0, 1000.0], [1000.0, 1000.0]], 1.0);
+        let short = arm(Some(0), &[[1000.0, 1000.0], [1500.0, 1000.0]], 0.25);
+        Arms(vec![stem, short, arm(Some(0), &[[1000.0, 1000.0], [1000.0, 2000.0]], 0.75)])
+    }
+
+    #[test]
+    fn arms_share_the_water_and_meet_at_one_level() {
+        let arms = forked();
+        assert_eq!(arms.shares(), [1.0, 0.25, 0.75]);
+        // At the fork a quarter of the water has 500 m before it, the rest 1000 m: 875 in the mean.
+        assert_eq!(arms.distances(&arms.shares())[0], [875.0, 1875.0]);
+        let segments = arms.segments(400.0, 1e-3);
+        let levels: Vec<[f64; 2]> = segments.iter().map(|s| s.level).collect();
+        assert_eq!(levels, [[1.875, 0.875], [0.875, 0.0], [0.875, 0.0]]);
+        assert!((segments[0].half[0] - 72.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn an_arm_that_is_left_alone_goes_on_from_its_stem() {
+        let mut arms = forked();
+        arms.without(&[false, false, true]);
+        assert_eq!(arms.0.len(), 1);
+        assert_eq!(arms.0[0].line, [[0.0, 1000.0], [1000.0, 1000.0], [1500.0, 1000.0]]);
+        let mut fading = forked();
+        fading.0[1].goal = 0.0;
+        for _ in 0..100 {
+            fading.share_out(10.0, [50.0, 200.0], 0.02);
+        }
+        assert_eq!(fading.0.len(), 1);
+        assert_eq!(fading.0[0].line.last(), Some(&[1000.0, 2000.0]));
+    }
+
+    #[test]
+    fn a_parted_arm_keeps_what_leaves_it_and_comes_back_from_its_table() {
+        let mut arms = forked();
+        arms.0[0].line.insert(1, [400.0, 1000.0]);
+        arms.part(0, 1, 0.0, arm(None, &[[400.0, 1000.0], [500.0, 100.0]], 0.1));
+        assert_eq!(arms.0.len(), 5);
+        assert_eq!(arms.0[0].line, [[0.0, 1000.0], [400.0, 1000.0]]);
+        let below = arms.children(0).find(|k| arms.0[*k].goal <= 0.0).unwrap();
+        assert_eq!(arms.children(below).count(), 2);
+        let mut terrain = Terrain::new(Grid::new([30, 30], 100.0).unwrap());
+        let mut other = forked();
+        other.0[1].weight = 0.5;
+        other.store(&mut terrain, 7, 10.0).unwrap();
+        arms.store(&mut terrain, 8, 10.0).unwrap();
+        arms.store(&mut terrain, 8, 10.0).unwrap();
+        assert_eq!(Arms::load(&terrain, 7).unwrap(), Some(other));
+        let back = Arms::load(&terrain, 8).unwrap().unwrap();
+        assert_eq!(
+            back.0.iter().map(|arm| arm.parent).collect::<Vec<_>>(),
+            arms.0.iter().map(|arm| arm.parent).collect::<Vec<_>>()
+        );
+        assert_eq!(Arms::load(&terrain, 9).unwrap(), None);
+        terrain.tables.get_mut(ARMS).unwrap().columns[2].2 =
+            thalweg_core::terrain::Column::Int(vec![3; terrain.tables[ARMS].len()]);
+        assert_eq!(Arms::load(&terrain, 7).unwrap(), None);
+        terrain.tables.get_mut(ARMS).unwrap().columns.remove(5);
+        assert!(Arms::load(&terrain, 7).unwrap_err().to_string().contains("`weight`"));
+    }
+}

@@ -1,0 +1,253 @@
+//! What the channels dig and lay: beds, bars inside bends, levees and the mud of floods.
+
+use rayon::prelude::*;
+
+use crate::models::delta::Delta;
+use crate::models::delta::arms::Segment;
+use crate::models::delta::course::Place;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::hydraulic;
+use thalweg_rivers::nearest;
+
+/// No channel is near.
+const NONE: u32 = u32::MAX;
+
+/// Rows that are searched together.
+const BAND: usize = 16;
+
+/// Least half width of a channel in cells: what is narrower is as much shallower.
+const HALF: f64 = 1.1;
+
+/// How far a line may be from the centre of a cell that it passes, in cells.
+const MIDDLE: f64 = 0.72;
+
+/// Least half width in cells of a channel whose banks are shown as steep as they are.
+const FLAT: f64 = 5.0;
+
+/// Levees and mud run out at so many times the distance over which they fall to a third.
+const REACHES: f64 = 2.5;
+
+/// Greatest height that floods lay in a year near the channel: metres, and a share of what is missing, for hollows hold the most.
+const FLOOD: [f64; 2] = [0.01, 0.005];
+
+/// Years in which the bar inside a bend comes up by two thirds, how wide it is in half widths, and its height in levees.
+const BAR: [f64; 3] = [12.0, 1.6, 0.3];
+
+/// Which channel is nearest to a cell, and how far off its bank is, in metres (under 0 in the channel).
+pub struct Nearest {
+    off: Vec<f32>,
+    segment: Vec<u32>,
+}
+
+/// What becomes of a cell, in units: of its bed (dug where negative), of a bar, and of floods.
+#[derive(Clone, Copy, Default)]
+struct Change {
+    bed: i32,
+    bar: i32,
+    flood: i32,
+}
+
+/// Units dug, and units laid.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Moved {
+    pub dug: i64,
+    pub laid: i64,
+}
+
+/// Half the width that a channel has on cells so wide.
+fn drawn(half: f64, cell: f64) -> f64 {
+    half.max(HALF * cell)
+}
+
+/// Levees of an arm are lower and narrower than those of the whole river: as the square root of its width.
+fn stature(flow: f64, discharge: f64) -> f64 {
+    (flow / discharge.max(1e-9)).clamp(0.0, 1.0).sqrt().sqrt()
+}
+
+impl Nearest {
+    /// The channels near to every cell, as far as levees of `reach` metres go.
+    pub fn of(grid: &Grid, segments: &[Segment], reach: f64, discharge: f64) -> Self {
+        let [rows, cols] = grid.size;
+        let mut near = Self { off: vec![f32::INFINITY; rows * cols], segment: vec![NONE; rows * cols] };
+        let bands = near.off.par_chunks_mut(BAND * cols).zip(near.segment.par_chunks_mut(BAND * cols)).enumerate();
+        bands.for_each(|(band, (off, segment))| {
+            let top = band * BAND;
+            for (number, part) in segments.iter().enumerate() {
+                let half = part.half.map(|half| drawn(half, grid.cell));
+                let far = half[0].max(half[1]) + REACHES * reach * stature(part.flow[0].max(part.flow[1]), discharge);
+                let span = |axis: usize, count: usize| {
+                    let [a, b] = [part.ends[0][axis], part.ends[1][axis]];
+                    let low = ((a.min(b) - far) / grid.cell - 0.5).ceil().max(0.0) as usize;
+                    low..(((a.max(b) + far) / grid.cell + 0.5).floor().max(0.0) as usize).min(count)
+                };
+                let (high, wide) = (span(0, rows), span(1, cols));
+                if wide.is_empty() {
+                    continue;
+                }
+                for i in high.start.max(top)..high.end.min(top + off.len() / cols) {
+                    let slots = (i - top) * cols + wide.start..(i - top) * cols + wide.end;
+                    let from = [(i as f64 + 0.5) * grid.cell, (wide.start as f64 + 0.5) * grid.cell];
+                    along(
+                        &mut off[slots.clone()],
+                        &mut segment[slots],
+                        number as u32,
+                        part.ends,
+                        half,
+                        (from, grid.cell),
+                    );
+                }
+            }
+        });
+        near
+    }
+
+    /// The water of the channel whose line passes cell `k`, 0 beside it: what is wider than a cell is told along its middle.
+    pub fn flow(&self, grid: &Grid, segments: &[Segment], k: usize) -> f64 {
+        let Some(part) = segments.get(self.segment[k] as usize).filter(|_| self.off[k] < 0.0) else { return 0.0 };
+        let [i, j] = [k / grid.size[1], k % grid.size[1]];
+        let place = [(i as f64 + 0.5) * grid.cell, (j as f64 + 0.5) * grid.cell];
+        let (t, square) = nearest(place, part.ends[0], part.ends[1]);
+        let line = (MIDDLE * grid.cell) * (MIDDLE * grid.cell);
+        if square <= line { part.flow[0] + t * (part.flow[1] - part.flow[0]) } else { 0.0 }
+    }
+}
+
+/// Takes a segment for the cells of a row, from the place `from` on, that are nearer to its banks than to others'.
+fn along(
+    off: &mut [f32],
+    segment: &mut [u32],
+    number: u32,
+    [a, b]: [Place; 2],
+    half: [f64; 2],
+    (from, cell): (Place, f64),
+) {
+    let [y, x] = [from[0] - a[0], from[1] - a[1]].map(|metres| metres as f32);
+    let [way_y, way_x] = [b[0] - a[0], b[1] - a[1]].map(|metres| metres as f32);
+    let square = way_y * way_y + way_x * way_x;
+    let inverse = if square > 0.0 { 1.0 / square } else { 0.0 };
+    let (cell, width, wider) = (cell as f32, half[0] as f32, (half[1] - half[0]) as f32);
+    for (n, (off, segment)) in off.iter_mut().zip(segment).enumerate() {
+        // Without a branch, so that it becomes vector code.
+        let x = x + n as i32 as f32 * cell;
+        let t = ((y * way_y + x * way_x) * inverse).clamp(0.0, 1.0);
+        let [off_y, off_x] = [y - t * way_y, x - t * way_x];
+        let bank = (off_y * off_y + off_x * off_x).sqrt() - (width + t * wider);
+        let nearer = bank < *off;
+        *off = if nearer { bank } else { *off };
+        *segment = if nearer { number } else { *segment };
+    }
+}
+
+/// Digs and fills beds, lays bars and levees from a load, all in units; of the load no more than the share `overbank` settles from floods.
+pub fn work(
+    terrain: &mut Terrain,
+    model: &Delta,
+    sea: Height,
+    segments: &[Segment],
+    near: &Nearest,
+    load: i64,
+) -> Moved {
+    let years = model.span();
+    let cols = terrain.grid.size[1];
+    let changes: Vec<Change> = (0..terrain.grid.len())
+        .into_par_iter()
+        .map(|k| match segments.get(near.segment[k] as usize) {
+            Some(part) => change(terrain, model, sea, (part, f64::from(near.off[k])), [k / cols, k % cols], years),
+            None => Change::default(),
+        })
+        .collect();
+    let mut moved = Moved::default();
+    for (k, change) in changes.iter().enumerate().filter(|(_, change)| change.bed < 0) {
+        moved.dug += lower(terrain, k, -i64::from(change.bed));
+    }
+    let mut left = load.saturating_add(moved.dug);
+    let sums = changes.iter().fold([0i64; 3], |[bed, bar, flood], change| {
+        [bed + i64::from(change.bed.max(0)), bar + i64::from(change.bar), flood + i64::from(change.flood)]
+    });
+    let shares = [1.0, 1.0, model.overbank];
+    for (what, (sum, share)) in sums.into_iter().zip(shares).enumerate() {
+        let most = share * left.max(0) as f64;
+        let part = if sum as f64 > most { most / sum as f64 } else { 1.0 };
+        let mut laid = 0;
+        for (k, change) in changes.iter().enumerate() {
+            let asked = [change.bed, change.bar, change.flood][what];
+            if asked > 0 {
+                laid += raise(terrain, k, (f64::from(asked) * part) as i64);
+            }
+        }
+        left -= laid;
+        moved.laid += laid;
+    }
+    moved
+}
+
+fn change(
+    terrain: &Terrain,
+    model: &Delta,
+    sea: Height,
+    (part, off): (&Segment, f64),
+    [i, j]: [usize; 2],
+    years: f64,
+) -> Change {
+    let cell = terrain.grid.cell;
+    let place = [(i as f64 + 0.5) * cell, (j as f64 + 0.5) * cell];
+    let (t, _) = nearest(place, part.ends[0], part.ends[1]);
+    let mix = |pair: [f64; 2]| pair[0] + t * (pair[1] - pair[0]);
+    let (flow, half) = (mix(part.flow), mix(part.half));
+    let depth = f64::from(hydraulic::depth(flow as f32));
+    let height = f64::from(terrain.ground[(i, j)].0 - sea.0) / UNITS;
+    let level = mix(part.level);
+    let units = |metres: f64| (metres * UNITS).clamp(f64::from(Height::MIN.0), f64::from(Height::MAX.0)) as i32;
+    let wide = drawn(half, cell);
+    if off < 0.0 {
+        // Flat across and steep at the banks; where cells are too wide to show that, a hollow of the same section.
+        let across = ((off + wide) / wide).clamp(0.0, 1.0);
+        let square = across * across;
+        let shape = if half < FLAT * cell { 1.5 * (1.0 - square) } else { 1.25 * (1.0 - square * square) };
+        let bed = level - depth * (half / wide) * shape;
+        return Change { bed: units(bed - height), ..Change::default() };
+    }
+    let stature = stature(flow, model.discharge);
+    let last = libm::exp(-REACHES);
+    let fade = ((libm::exp(-off / (model.reach * stature).max(1e-9)) - last) / (1.0 - last)).max(0.0);
+    let lag = |time: f64| 1.0 - libm::exp(-years / time);
+    let bar = if off < BAR[1] * half {
+        let missing = level + BAR[2] * model.levee * stature - height;
+        (missing * lag(BAR[0])).max(0.0)
+    } else {
+        0.0
+    };
+    // Levees rise from the water's edge over a quarter of the width.
+    let edge = (off / (0.5 * half).max(1e-9)).min(1.0);
+    let missing = level + model.levee * stature * fade * edge - height - bar;
+    let flood = (missing * lag(0.36 * model.avulsion)).min((FLOOD[0] + FLOOD[1] * missing) * years) * fade;
+    Change { bed: 0, bar: units(bar), flood: units(flood.max(0.0)) }
+}
+
+/// Raises a cell by loose ground, as far as heights go; returns by how much.
+pub fn raise(terrain: &mut Terrain, k: usize, by: i64) -> i64 {
+    shift(terrain, k, by.max(0))
+}
+
+/// Lowers a cell, loose ground first; returns by how much.
+fn lower(terrain: &mut Terrain, k: usize, by: i64) -> i64 {
+    -shift(terrain, k, -by.max(0))
+}
+
+/// Moves the ground of a cell and its loose part, as far as both go; returns by how much the ground went.
+fn shift(terrain: &mut Terrain, k: usize, by: i64) -> i64 {
+    if by == 0 || terrain.nodata.as_ref().is_some_and(|mask| mask[k]) {
+        return 0;
+    }
+    let ground = &mut terrain.ground[k];
+    let to = (i64::from(ground.0) + by).clamp(Height::MIN.0.into(), Height::MAX.0.into());
+    let by = to - i64::from(ground.0);
+    ground.0 = to as i32;
+    if let Some(loose) = &mut terrain.loose {
+        let loose = &mut loose[k];
+        loose.0 = (i64::from(loose.0) + by).clamp(0, i32::MAX.into()) as i32;
+    }
+    by
+}

@@ -1,0 +1,254 @@
+//! The line of a channel in metres: its length, its bends, and how they move.
+//!
+//! Places are `[y, x]`, southward and eastward.
+
+use thalweg_rivers::nearest;
+
+/// A place.
+pub type Place = [f64; 2];
+
+/// Weights of the bend at a place itself and of those upstream (Howard & Knutson 1984).
+const LOCAL: f64 = -1.0;
+const UPSTREAM: f64 = 2.5;
+
+/// Wavelengths of the bends that grow fastest, in lengths over which what lies upstream is forgotten: with x = (2π·length/λ)²
+/// growth goes as x·(−1 + 2.5/(1 + x)), greatest at x = √2.5 − 1.
+const MEMORY: f64 = 8.25;
+
+/// Most parts that a move is made in.
+const PARTS: f64 = 24.0;
+
+pub fn distance(a: Place, b: Place) -> f64 {
+    let [y, x] = [b[0] - a[0], b[1] - a[1]];
+    (y * y + x * x).sqrt()
+}
+
+pub fn length(line: &[Place]) -> f64 {
+    line.windows(2).map(|pair| distance(pair[0], pair[1])).sum()
+}
+
+/// The direction, of length 1, in which a line ends, over its last `over` metres; none where it does not move.
+pub fn heading(line: &[Place], over: f64) -> Option<Place> {
+    let end = *line.last()?;
+    let back = line.iter().rev().find(|place| distance(**place, end) >= over).or(line.first())?;
+    let far = distance(*back, end);
+    (far > 0.0).then(|| [(end[0] - back[0]) / far, (end[1] - back[1]) / far])
+}
+
+/// Lines, and the box round each.
+pub struct Lines<'a>(Vec<([Place; 2], &'a [Place])>);
+
+impl<'a> Lines<'a> {
+    pub fn of(lines: impl Iterator<Item = &'a [Place]>) -> Self {
+        let boxed = lines.map(|line| {
+            let bound = |pick: fn(f64, f64) -> f64, from: f64| {
+                [0, 1].map(|a| line.iter().map(|place| place[a]).fold(from, pick))
+            };
+            ([bound(f64::min, f64::INFINITY), bound(f64::max, f64::NEG_INFINITY)], line)
+        });
+        Self(boxed.collect())
+    }
+
+    /// Distance of a place from the nearest of them, or `within` where none is nearer.
+    pub fn apart(&self, place: Place, within: f64) -> f64 {
+        let mut best = within * within;
+        for ([low, high], line) in &self.0 {
+            let off = [0, 1].map(|a| (low[a] - place[a]).max(place[a] - high[a]).max(0.0));
+            if off[0] * off[0] + off[1] * off[1] < best {
+                best = line.windows(2).map(|pair| nearest(place, pair[0], pair[1]).1).fold(best, f64::min);
+            }
+        }
+        best.sqrt()
+    }
+}
+
+/// Lets each inner point be the mean of itself and its neighbours, so many times.
+pub fn smooth(line: &mut [Place], times: usize) {
+    for _ in 0..times {
+        let mut before = line.first().copied().unwrap_or_default();
+        for k in 1..line.len().saturating_sub(1) {
+            let here = line[k];
+            line[k] = [0, 1].map(|a| 0.25 * (before[a] + line[k + 1][a]) + 0.5 * here[a]);
+            before = here;
+        }
+    }
+}
+
+/// The line with its points about `spacing` apart: close ones go, wide gaps get one more on the curve through their neighbours.
+pub fn spaced(line: &[Place], spacing: f64) -> Vec<Place> {
+    let mut kept: Vec<Place> = Vec::with_capacity(line.len());
+    for (k, place) in line.iter().enumerate() {
+        let end = k + 1 == line.len();
+        if end && kept.len() > 1 && kept.last().is_some_and(|last| distance(*last, *place) < 0.6 * spacing) {
+            kept.pop();
+        }
+        if end || kept.last().is_none_or(|last| distance(*last, *place) >= 0.6 * spacing) {
+            kept.push(*place);
+        }
+    }
+    let mut out = Vec::with_capacity(kept.len());
+    for (k, place) in kept.iter().enumerate() {
+        out.push(*place);
+        let Some(next) = kept.get(k + 1) else { break };
+        let gap = distance(*place, *next);
+        if gap > 1.4 * spacing {
+            let count = (gap / spacing).ceil().min(1e4) as usize;
+            let before = if k > 0 { kept[k - 1] } else { *place };
+            let after = kept.get(k + 2).unwrap_or(next);
+            for n in 1..count {
+                let t = n as f64 / count as f64;
+                out.push([0, 1].map(|a| catmull([before[a], place[a], next[a], after[a]], t)));
+            }
+        }
+    }
+    out
+}
+
+/// The cubic through the inner two of four values (Catmull & Rom 1974).
+fn catmull([a, b, c, d]: [f64; 4], t: f64) -> f64 {
+    b + 0.5 * t * ((c - a) + t * ((2.0 * a - 5.0 * b + 4.0 * c - d) + t * (3.0 * (b - c) + d - a)))
+}
+
+/// How far bends move.
+pub struct Bends {
+    /// Metres that the bank of a bend as sharp as the channel is wide gives way.
+    pub by: f64,
+    /// Width of the channel, and the wavelength of the bends that grow fastest, in metres.
+    pub width: f64,
+    pub wavelength: f64,
+    /// What comes in from upstream: widths over the radius of the bend there.
+    pub entry: f64,
+}
+
+/// Moves the inner points of a line as banks of bends give way: by the curvature there, and more by that upstream.
+///
+/// `free` says which share of its way a point may take from where it is to where it would go.
+pub fn bend(line: &mut [Place], bends: &Bends, free: impl Fn(Place, Place) -> f64) {
+    if line.len() < 3 || bends.by <= 0.0 {
+        return;
+    }
+    let spacing = length(line) / (line.len() - 1) as f64;
+    // What smooths must not overshoot.
+    let once = 0.2 * spacing * spacing / bends.width.max(1e-9);
+    let parts = (bends.by / once.max(1e-9)).ceil().clamp(1.0, PARTS);
+    let by = (bends.by / parts).min(once);
+    let memory = bends.wavelength / MEMORY;
+    for _ in 0..parts as usize {
+        let mut upstream = bends.entry;
+        let mut before = line[0];
+        for k in 1..line.len() - 1 {
+            let [here, after] = [line[k], line[k + 1]];
+            let [a, b, c] = [distance(before, here), distance(here, after), distance(before, after)];
+            let cross = (here[0] - before[0]) * (after[1] - here[1]) - (here[1] - before[1]) * (after[0] - here[0]);
+            let sharp = a * b * c;
+            let bent = if sharp > 0.0 { (2.0 * cross / sharp * bends.width).clamp(-1.0, 1.0) } else { 0.0 };
+            let kept = libm::exp(-a / memory.max(1e-9));
+            let next = upstream * kept + bent * (1.0 - kept);
+            // The mean of with and without the place itself: else zigzags from point to point would grow.
+            let moves = by * (LOCAL * bent + UPSTREAM * 0.5 * (upstream + next));
+            upstream = next;
+            if c > 0.0 {
+                let to = [here[0] + moves * (after[1] - before[1]) / c, here[1] - moves * (after[0] - before[0]) / c];
+                let share = free(here, to);
+                line[k] = [0, 1].map(|axis| here[axis] + share * (to[axis] - here[axis]));
+            }
+            before = here;
+        }
+    }
+}
+
+/// Cuts the bends off whose necks are narrower than `neck`; says whether there were any.
+pub fn cut_off(line: &mut Vec<Place>, neck: f64) -> bool {
+    let before = line.len();
+    let mut k = 0;
+    while k < line.len() {
+        // Along the line it has to be far: a loop, not the channel itself.
+        let mut way = 0.0;
+        let mut end = None;
+        for n in k + 1..line.len() {
+            way += distance(line[n - 1], line[n]);
+            if way > 4.0 * neck && distance(line[k], line[n]) < neck {
+                end = Some(n);
+            }
+        }
+        if let Some(end) = end {
+            line.drain(k + 1..end);
+        }
+        k += 1;
+    }
+    line.len() < before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line eastward that swings by `height` to either side, once in `wave` metres.
+    fn swinging(height: f64, wave: f64, count: usize) -> Vec<Place> {
+        let x = |k: usize| k as f64 * 100.0;
+        (0..count).map(|k| [height * libm::sin(std::f64::consts::TAU * x(k) / wave), x(k)]).collect()
+    }
+
+    fn swing(line: &[Place]) -> f64 {
+        line.iter().map(|place| place[0].abs()).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn long_bends_grow_and_short_ones_fade() {
+        let bends = Bends { by: 400.0, width: 150.0, wavelength: 2000.0, entry: 0.0 };
+        for (wave, grows) in [(2000.0, true), (500.0, false)] {
+            let mut line = swinging(20.0, wave, 200);
+            bend(&mut line, &bends, |_, _| 1.0);
+            assert_eq!(swing(&line) > 20.0, grows, "{wave}: {}", swing(&line));
+        }
+        let mut zigzag: Vec<Place> = (0..200).map(|k| [f64::from(k % 2) * 10.0, f64::from(k) * 100.0]).collect();
+        bend(&mut zigzag, &bends, |_, _| 1.0);
+        let middle = &zigzag[50..150];
+        let swing = middle.windows(2).map(|pair| (pair[0][0] - pair[1][0]).abs()).fold(0.0, f64::max);
+        assert!(swing < 5.0, "{swing}");
+        let mut held = swinging(20.0, 2000.0, 200);
+        bend(&mut held, &bends, |_, _| 0.0);
+        assert_eq!(held, swinging(20.0, 2000.0, 200));
+    }
+
+    #[test]
+    fn bends_with_narrow_necks_are_cut_off() {
+        let mut line: Vec<Place> = vec![[0.0, -500.0], [0.0, -100.0]];
+        line.extend((0..=18).map(|k| {
+            let angle = std::f64::consts::TAU * (f64::from(k) / 18.0 * 0.96 + 0.02);
+            [600.0 - 600.0 * libm::cos(angle), 600.0 * libm::sin(-angle)]
+        }));
+        line.extend([[0.0, 100.0], [0.0, 500.0]]);
+        let before = length(&line);
+        cut_off(&mut line, 250.0);
+        assert!(length(&line) < 1200.0 && before > 4000.0, "{before} {}", length(&line));
+        assert_eq!((line[0], *line.last().unwrap()), ([0.0, -500.0], [0.0, 500.0]));
+        let mut straight = swinging(50.0, 3000.0, 50);
+        cut_off(&mut straight, 250.0);
+        assert_eq!(straight.len(), 50);
+    }
+
+    #[test]
+    fn lines_are_as_far_as_their_nearest_part() {
+        let (a, b) = (swinging(50.0, 3000.0, 50), [[900.0, 0.0], [900.0, 5000.0]]);
+        let lines = Lines::of([&a[..], &b[..]].into_iter());
+        let brute = |place| a.iter().map(|point| distance(*point, place)).fold(f64::INFINITY, f64::min);
+        for k in 0..20 {
+            let place = [f64::from(k) * 60.0 - 200.0, f64::from(k) * 200.0];
+            // Points are 100 m apart.
+            let exact = brute(place).min((place[0] - 900.0).abs());
+            let found = lines.apart(place, 400.0);
+            assert!(found <= exact.min(400.0) && found > exact.min(400.0) - 51.0, "{found} {exact}");
+        }
+        assert_eq!(Lines::of(std::iter::empty()).apart([0.0; 2], 7.0), 7.0);
+    }
+
+    #[test]
+    fn points_lie_about_the_spacing_apart() {
+        let line = spaced(&[[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.0, 1000.0], [0.0, 1001.0]], 100.0);
+        assert_eq!((line[0], *line.last().unwrap()), ([0.0, 0.0], [0.0, 1001.0]));
+        assert!(line.windows(2).all(|pair| (50.0..=150.0).contains(&distance(pair[0], pair[1]))), "{line:?}");
+        assert_eq!(spaced(&[[0.0, 0.0], [0.0, 1.0]], 100.0).len(), 2);
+        assert!(spaced(&[], 10.0).is_empty());
+    }
+}

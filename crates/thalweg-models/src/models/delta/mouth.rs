@@ -1,0 +1,219 @@
+//! Where arms meet the sea: bars, how mouths move on over them, and forks.
+
+use crate::models::delta::Delta;
+use crate::models::delta::arms::{Arm, Arms};
+use crate::models::delta::bed::raise;
+use crate::models::delta::course::{Lines, Place, distance, heading};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::hydraulic;
+
+/// How high a bar is built over the sea, in heights of levees.
+const TOP: f64 = 0.2;
+/// Share of what a bar leaves that lies as mud before it, how far that stays under the sea in heights of levees, and how much flatter it is.
+const MUD: [f64; 3] = [0.35, 0.3, 6.0];
+/// A mouth moves on where the sea before it is no deeper than this share of its own depth.
+const SHALLOW: f64 = 0.6;
+/// Least share of the river of an arm that forks.
+const FORKS: f64 = 0.08;
+/// Distance from one fork to the next, least and most, in means of the arm's width and the river's.
+const BETWEEN: [f64; 2] = [6.0, 13.0];
+/// Part of the water in one arm of a fork, least and most.
+const PARTS: [f64; 2] = [0.35, 0.65];
+/// Half the angle between the arms of a fork: 72° in all (Coffey & Shaw 2017, doi:10.1002/2017GL074873), less where they are short.
+const ANGLE: f64 = 0.6;
+/// Widths that an arm keeps off others, or distances between the points of lines.
+const CLEAR: [f64; 2] = [2.2, 1.8];
+/// Widths beyond which others do not turn an arm.
+const ROOM: f64 = 8.0;
+/// Widths of the river that mouths keep off the world's edge.
+const EDGE: f64 = 3.0;
+/// How far bars and mud reach to the sides at most, in widths of the river.
+const FARTHEST: [f64; 2] = [7.0, 14.0];
+
+/// What a mouth finds before it.
+enum Ahead {
+    /// Too deep as yet.
+    Deep,
+    /// It moves on to here.
+    Free(Place),
+    /// Land, another arm, or the end of the world.
+    Closed,
+}
+
+impl Delta {
+    /// Builds a bar before a mouth from a load in units, up to `top` metres over the sea, falling by `front`, and
+    /// running out at `far` metres to the sides; returns how much it took.
+    fn cone(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, [top, front, far]: [f64; 3], load: i64) -> i64 {
+        let [rows, cols] = terrain.grid.size;
+        let cell = terrain.grid.cell;
+        let Some([y, x]) = arm.line.last().copied() else { return 0 };
+        let ahead = heading(&arm.line, 2.0 * self.width()).unwrap_or([0.0; 2]);
+        let top = i64::from(sea.0) + (top * UNITS) as i64;
+        // Distance from the mouth in metres, half as much ahead.
+        let off = |i: usize, j: usize| {
+            let [dy, dx] = [(i as f64 + 0.5) * cell - y, (j as f64 + 0.5) * cell - x];
+            let along = dy * ahead[0] + dx * ahead[1];
+            let across = dy * dy + dx * dx - along * along;
+            let along = if along > 0.0 { 0.5 * along } else { along };
+            (along * along + across.max(0.0)).sqrt()
+        };
+        let fall = front * UNITS;
+        let void = |k: usize| terrain.nodata.as_ref().is_some_and(|mask| mask[k]);
+        let far = far.max(cell);
+        let span = |at: f64, count: usize| {
+            let low = ((at - 2.0 * far) / cell).max(0.0) as usize;
+            low..(((at + 2.0 * far) / cell) as usize + 1).min(count)
+        };
+        // Cells that the cone could touch, with what they would need for a cone whose tip is at the top.
+        let cells: Vec<(usize, i64)> = span(y, rows)
+            .flat_map(|i| span(x, cols).map(move |j| (i, j)))
+            .filter_map(|(i, j)| {
+                let k = i * cols + j;
+                let off = off(i, j);
+                let out = (1.0 - (off / far) * (off / far)).max(0.0);
+                let need = top - (fall * off) as i64 - i64::from(terrain.ground[k].0);
+                let need = (need as f64 * out * out) as i64;
+                (need > 0 && !void(k)).then_some((k, need))
+            })
+            .collect();
+        // How far below the top its tip can be: the least depth that the load fills.
+        let taken = |below: i64| cells.iter().map(|(_, need)| (need - below).max(0)).sum::<i64>();
+        let (mut low, mut high) = (0, cells.iter().map(|(_, need)| *need).max().unwrap_or(0));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if taken(middle) <= load { high = middle } else { low = middle + 1 }
+        }
+        cells.into_iter().map(|(k, need)| raise(terrain, k, (need - low).max(0))).sum()
+    }
+
+    /// Lays the load of a mouth, in units of height × cells: a bar, and mud before it; returns how much they took.
+    pub(super) fn bar(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, load: i64) -> i64 {
+        let [near, far] = FARTHEST.map(|widths| widths * self.width());
+        let bar = self.cone(terrain, sea, arm, [TOP * self.levee, self.front, near], load);
+        let mud = (MUD[0] * (load - bar) as f64) as i64;
+        bar + self.cone(terrain, sea, arm, [-MUD[1] * self.levee, self.front / MUD[2], far], mud)
+    }
+
+    /// Moves mouths on over their bars, forks those that have come far, and lets those fade that are closed in. `spacing` is the distance
+    /// of an arm's points in metres, by which a mouth moves on.
+    pub(super) fn mouths(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, spacing: f64, key: Key) {
+        let shares = arms.shares();
+        let mut forks = Vec::new();
+        let mouths: Vec<usize> = (0..arms.0.len()).filter(|k| arms.is_mouth(*k)).collect();
+        for k in mouths {
+            let key = key.and(k as u64);
+            let width = self.width() * shares[k].sqrt();
+            let between = 0.5 * (width + self.width()) * (BETWEEN[0] + (BETWEEN[1] - BETWEEN[0]) * key.and(1).unit());
+            match self.ahead(arms, k, terrain, sea, (shares[k], spacing), key) {
+                Ahead::Deep => {}
+                Ahead::Free(place) => {
+                    let arm = &mut arms.0[k];
+                    arm.line.push(place);
+                    arm.run += spacing;
+                    if arm.run > between && shares[k] >= FORKS && arm.goal > 0.0 {
+                        forks.push(k);
+                    }
+                }
+                Ahead::Closed => {
+                    if arms.0[k].parent.is_some() && arms.0[k].run > 0.0 {
+                        arms.0[k].goal = 0.0;
+                    }
+                }
+            }
+        }
+        for k in forks {
+            let Some(ahead) = heading(&arms.0[k].line, 2.0 * spacing) else { continue };
+            let Some(end) = arms.0[k].line.last().copied() else { continue };
+            let part = PARTS[0] + (PARTS[1] - PARTS[0]) * key.and(k as u64).and(2).unit();
+            for (side, weight) in [(-1.0, part), (1.0, 1.0 - part)] {
+                let [s, c] = [libm::sin(side * ANGLE), libm::cos(ANGLE)];
+                let to = [c * ahead[0] - s * ahead[1], s * ahead[0] + c * ahead[1]];
+                let line = vec![end, [0, 1].map(|a| end[a] + spacing * to[a])];
+                arms.0.push(Arm { parent: Some(k), line, weight, goal: weight, run: 0.0 });
+            }
+        }
+    }
+
+    fn ahead(
+        &self,
+        arms: &Arms,
+        k: usize,
+        terrain: &Terrain,
+        sea: Height,
+        (share, spacing): (f64, f64),
+        key: Key,
+    ) -> Ahead {
+        let arm = &arms.0[k];
+        let (Some(end), Some(ahead)) = (arm.line.last().copied(), heading(&arm.line, 2.0 * spacing)) else {
+            return Ahead::Closed;
+        };
+        let depth = f64::from(hydraulic::depth((share * self.discharge) as f32));
+        let width = self.width() * share.sqrt();
+        // Arms that it must keep off; its sisters and its stem only where it has left them behind.
+        let kin = |n: usize| arm.parent == Some(n) || (arm.parent.is_some() && arms.0[n].parent == arm.parent);
+        let young = arm.run < (4.0 * width).max(4.0 * spacing);
+        let others = (0..arms.0.len()).filter(|n| *n != k && !(young && kin(*n))).map(|n| &arms.0[n].line[..]);
+        let (others, room) = (Lines::of(others), (ROOM * width).max(1e-9));
+        let mut best: Option<(f64, Place)> = None;
+        for turn in -3..=3 {
+            let angle = 0.17 * f64::from(turn);
+            let [s, c] = [libm::sin(angle), libm::cos(angle)];
+            let to = [c * ahead[0] - s * ahead[1], s * ahead[0] + c * ahead[1]];
+            let at = |far: f64| [0, 1].map(|a| end[a] + far * to[a]);
+            let look = spacing + 3.0 * width;
+            let height = |far: f64| {
+                mean(terrain, sea, at(far), 1.5 * width).map_or(0.0, |height| (-height / depth).clamp(-1.0, 3.0))
+            };
+            // Off the land, towards the open sea; a little as chance has it.
+            let sight = 0.5 * (height(look) + height(2.0 * look + 3.0 * width));
+            let clear = others.apart(at(look), room) / room;
+            let chance = key.and(10 + (turn + 3) as u64).unit();
+            let score = 0.8 * sight + 1.2 * clear + 0.7 * chance - 2.5 * angle * angle;
+            if best.is_none_or(|(most, _)| score > most) {
+                best = Some((score, at(spacing)));
+            }
+        }
+        let Some((_, place)) = best else { return Ahead::Closed };
+        let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
+        let margin = EDGE * self.width();
+        let least = (CLEAR[0] * width).max(CLEAR[1] * spacing);
+        if (0..2).any(|a| !(margin..=extent[a] - margin).contains(&place[a])) || others.apart(place, least) < least {
+            return Ahead::Closed;
+        }
+        match mean(terrain, sea, place, 0.5 * width) {
+            None => Ahead::Closed,
+            Some(height) if height > 0.75 * self.levee => Ahead::Closed,
+            Some(height) if height < -SHALLOW * depth => Ahead::Deep,
+            Some(_) => Ahead::Free(place),
+        }
+    }
+
+    /// Width of the whole river in metres.
+    pub(super) fn width(&self) -> f64 {
+        f64::from(hydraulic::width(self.discharge as f32))
+    }
+}
+
+/// Mean height over the sea in metres within a distance of a place; none where there is no ground.
+fn mean(terrain: &Terrain, sea: Height, place: Place, within: f64) -> Option<f64> {
+    let [rows, cols] = terrain.grid.size;
+    let cell = terrain.grid.cell;
+    let within = within.max(0.75 * cell);
+    let span = |at: f64, count: usize| {
+        let low = ((at - within) / cell).max(0.0) as usize;
+        low..(((at + within) / cell).max(-1.0) + 1.0).max(0.0).min(count as f64) as usize
+    };
+    let (mut sum, mut count) = (0i64, 0i64);
+    for i in span(place[0], rows) {
+        for j in span(place[1], cols) {
+            let centre = [(i as f64 + 0.5) * cell, (j as f64 + 0.5) * cell];
+            if distance(centre, place) <= within && !terrain.nodata.as_ref().is_some_and(|mask| mask[(i, j)]) {
+                sum += i64::from(terrain.ground[(i, j)].0 - sea.0);
+                count += 1;
+            }
+        }
+    }
+    (count > 0).then(|| sum as f64 / count as f64 / UNITS)
+}

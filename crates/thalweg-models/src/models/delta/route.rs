@@ -1,0 +1,296 @@
+//! The way that a river takes over the ground, found on a grid whose cells are metres, not the terrain's.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::models::delta::course::Place;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_noise::fractal::{Fractal, FractalSettings};
+
+/// Steps to neighbours: all that no shorter one leads towards, up to three cells away, so that ways lean little to the axes.
+const MOVES: [[i64; 2]; 32] = {
+    let first = [[0, 1], [1, 1], [1, 2], [2, 1], [1, 3], [3, 1], [2, 3], [3, 2]];
+    let mut all = [[0; 2]; 32];
+    let mut k = 0;
+    while k < 8 {
+        let [y, x] = first[k];
+        // A quarter turn each.
+        all[k] = [y, x];
+        all[8 + k] = [x, -y];
+        all[16 + k] = [-y, -x];
+        all[24 + k] = [-x, y];
+        k += 1;
+    }
+    all
+};
+
+/// What the ground may lie below the river's level and above it, in heights of levees, and still matter.
+const MATTERS: [f64; 2] = [-1.5, 3.0];
+
+/// The ground as a river sees it that looks for a way.
+pub struct Ways {
+    size: [usize; 2],
+    /// Width of a cell in metres.
+    cell: f64,
+    /// Mean height over the sea in metres.
+    height: Vec<f64>,
+    closed: Vec<bool>,
+    /// Whether it is open sea: what lies under the sea's level and has a way to the edge, or else the largest such.
+    sea: Vec<bool>,
+    /// Metres to the open sea.
+    far: Vec<f64>,
+}
+
+/// Cells about the start that are open, though an arm lies there.
+const ROOM: f64 = 1.6;
+
+/// Cells along the world's edge in which nothing ends, in worlds with more than so many, and what a way there costs.
+const RIM: (usize, usize, f64) = (3, 16, 4.0);
+
+/// How a river chooses among ways.
+pub struct Choice {
+    /// Rise of its water, and height of its levees.
+    pub slope: f64,
+    pub levee: f64,
+    /// Unevenness that it goes round: height and width in metres.
+    pub wander: f64,
+    pub wavelength: f64,
+}
+
+#[derive(PartialEq)]
+struct Visit(f64, usize);
+
+impl Eq for Visit {}
+
+impl PartialOrd for Visit {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Visit {
+    /// The nearest comes first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
+    }
+}
+
+impl Ways {
+    /// The mean ground of cells about `cell` metres wide, at least as wide as the terrain's.
+    pub fn new(terrain: &Terrain, sea: Height, cell: f64) -> Self {
+        let grid = &terrain.grid;
+        let cell = cell.max(grid.cell);
+        let size = grid.size.map(|count| ((count as f64 * grid.cell / cell) as usize).clamp(1, count));
+        let len = size[0] * size[1];
+        let mut sums = vec![(0i64, 0i64, 0i64); len];
+        for i in 0..grid.size[0] {
+            for j in 0..grid.size[1] {
+                let at = |k: usize, count: usize| (((k as f64 + 0.5) * grid.cell / cell) as usize).min(count - 1);
+                let slot = &mut sums[at(i, size[0]) * size[1] + at(j, size[1])];
+                slot.2 += 1;
+                if !terrain.nodata.as_ref().is_some_and(|mask| mask[(i, j)]) {
+                    slot.0 += i64::from(terrain.ground[(i, j)].0) - i64::from(sea.0);
+                    slot.1 += 1;
+                }
+            }
+        }
+        let height = sums
+            .iter()
+            .map(|(sum, count, _)| *sum as f64 / (*count).max(1) as f64 / thalweg_core::terrain::height::UNITS)
+            .collect();
+        // A cell more than half of which is missing is no way.
+        let closed = sums.iter().map(|(_, count, all)| 2 * count < *all || *count == 0).collect();
+        let mut ways = Self { size, cell, height, closed, sea: vec![false; len], far: vec![f64::INFINITY; len] };
+        ways.sea = ways.open_sea();
+        let starts: Vec<usize> = (0..len).filter(|k| ways.sea[*k]).collect();
+        ways.far = ways.spread(&starts, |_| 1.0, |_| false).0;
+        ways
+    }
+
+    fn open_sea(&self) -> Vec<bool> {
+        let len = self.height.len();
+        let mut part = vec![0usize; len];
+        let mut parts = vec![(false, 0usize)];
+        for start in 0..len {
+            if part[start] > 0 || self.closed[start] || self.height[start] > 0.0 {
+                continue;
+            }
+            let number = parts.len();
+            let (mut edge, mut count) = (false, 0);
+            let mut next = vec![start];
+            part[start] = number;
+            while let Some(k) = next.pop() {
+                count += 1;
+                let [i, j] = [k / self.size[1], k % self.size[1]];
+                edge |= i == 0 || j == 0 || i + 1 == self.size[0] || j + 1 == self.size[1];
+                for step in MOVES.iter().filter(|step| step[0].abs() + step[1].abs() == 1) {
+                    let to = self.beside(k, *step);
+                    let low = |to: &usize| part[*to] == 0 && !self.closed[*to] && self.height[*to] <= 0.0;
+                    if let Some(to) = to.filter(low) {
+                        part[to] = number;
+                        next.push(to);
+                    }
+                }
+            }
+            parts.push((edge, count));
+        }
+        let most = parts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        let any = parts.iter().any(|(edge, _)| *edge);
+        part.iter().map(|number| *number > 0 && if any { parts[*number].0 } else { parts[*number].1 == most }).collect()
+    }
+
+    fn beside(&self, k: usize, step: [i64; 2]) -> Option<usize> {
+        let i = (k / self.size[1]).checked_add_signed(step[0] as isize).filter(|i| *i < self.size[0])?;
+        let j = (k % self.size[1]).checked_add_signed(step[1] as isize).filter(|j| *j < self.size[1])?;
+        Some(i * self.size[1] + j)
+    }
+
+    /// Cost of the cheapest way from one of the starts to each cell, up to the first that `ends`, which is returned, and the
+    /// cells before each (Dijkstra 1959). A metre costs what it does in the mean of its ends; infinite cost closes a cell.
+    fn spread(
+        &self,
+        starts: &[usize],
+        cost: impl Fn(usize) -> f64,
+        ends: impl Fn(usize) -> bool,
+    ) -> (Vec<f64>, Vec<usize>, Option<usize>) {
+        let len = self.height.len();
+        let mut best = vec![f64::INFINITY; len];
+        let mut from = vec![usize::MAX; len];
+        let mut next: BinaryHeap<Visit> = starts.iter().map(|k| Visit(0.0, *k)).collect();
+        starts.iter().for_each(|k| best[*k] = 0.0);
+        while let Some(Visit(spent, k)) = next.pop() {
+            if spent > best[k] {
+                continue;
+            }
+            if ends(k) {
+                return (best, from, Some(k));
+            }
+            for step in MOVES {
+                let Some(to) = self.beside(k, step).filter(|to| !self.closed[*to]) else { continue };
+                let far = ((step[0] * step[0] + step[1] * step[1]) as f64).sqrt() * self.cell;
+                let all = spent + far * 0.5 * (cost(k) + cost(to));
+                if all < best[to] {
+                    (best[to], from[to]) = (all, k);
+                    next.push(Visit(all, to));
+                }
+            }
+        }
+        (best, from, None)
+    }
+
+    fn at(&self, place: Place) -> usize {
+        let [i, j] = [0, 1].map(|a| ((place[a] / self.cell).max(0.0) as usize).min(self.size[a] - 1));
+        i * self.size[1] + j
+    }
+
+    /// The cheapest way from a place to the open sea over low ground, round `others`; it ends in the sea's first cell, off the world's edge. None
+    /// where there is no sea, no way, or the place lies in the sea.
+    pub fn way(&self, start: Place, others: &[&[Place]], choice: &Choice, key: Key) -> Option<Vec<Place>> {
+        let noise =
+            Fractal::new(&FractalSettings::fbm(3, choice.wavelength.max(4.0 * self.cell), 0.5), None, key, self.cell);
+        let grid = Grid::new(self.size, self.cell).ok()?;
+        let mut uneven = vec![0.0f32; self.height.len()];
+        for (i, line) in uneven.chunks_mut(self.size[1]).enumerate() {
+            noise.row(&grid, i, line);
+        }
+        let first = self.at(start);
+        let mut shut = vec![false; self.height.len()];
+        for place in others.iter().flat_map(|line| line.iter()) {
+            let k = self.at(*place);
+            let near = MOVES.iter().filter(|step| step[0].abs().max(step[1].abs()) == 1);
+            for to in near.filter_map(|step| self.beside(k, *step)).chain([k]) {
+                let centre = self.centre(to);
+                let off = [centre[0] - start[0], centre[1] - start[1]];
+                shut[to] |= off[0] * off[0] + off[1] * off[1] > (ROOM * self.cell) * (ROOM * self.cell);
+            }
+        }
+        let cost: Vec<f64> = (0..self.height.len())
+            .map(|k| {
+                if shut[k] {
+                    return f64::INFINITY;
+                }
+                let level = choice.slope * self.far[k].min(1e9);
+                let over = self.height[k] + 3.0 * choice.wander * f64::from(uneven[k]) - level;
+                let rim = if self.is_rim(k) { RIM.2 } else { 1.0 };
+                rim * libm::exp((over / choice.levee.max(0.5)).clamp(MATTERS[0], MATTERS[1]))
+            })
+            .collect();
+        if self.sea[first] || self.closed[first] {
+            return None;
+        }
+        let (_, from, end) = self.spread(&[first], |k| cost[k], |k| self.sea[k] && !self.is_rim(k));
+        let mut cells = vec![end?];
+        while let Some(before) = cells.last().and_then(|k| from.get(*k)).filter(|k| **k != usize::MAX) {
+            cells.push(*before);
+        }
+        let mut way: Vec<Place> = cells.iter().rev().map(|k| self.centre(*k)).collect();
+        if let Some(place) = way.first_mut() {
+            *place = start;
+        }
+        Some(way)
+    }
+
+    /// Whether a cell lies at the edge of a world that has room beside its edges.
+    fn is_rim(&self, k: usize) -> bool {
+        let [i, j] = [k / self.size[1], k % self.size[1]];
+        let near = |at: usize, count: usize| count > RIM.1 && at.min(count - 1 - at) < RIM.0;
+        near(i, self.size[0]) || near(j, self.size[1])
+    }
+
+    fn centre(&self, k: usize) -> Place {
+        [(k / self.size[1]) as f64, (k % self.size[1]) as f64].map(|n| (n + 0.5) * self.cell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::field::Field;
+
+    /// Land that falls to a sea in the south; a pond under the sea's level in its midst.
+    fn land(cells: usize, cell: f64, wall: bool) -> Terrain {
+        let grid = Grid::new([cells, cells], cell).unwrap();
+        let ground = Field::generate([cells, cells], |i, j| {
+            let [y, x] = [(i as f64 + 0.5) * cell, (j as f64 + 0.5) * cell];
+            let pond = (y - 3000.0).abs() < 600.0 && (x - 5000.0).abs() < 600.0;
+            let walled = wall && (y - 5000.0).abs() < 400.0 && x > 2000.0;
+            Height::saturating(if pond {
+                -5.0
+            } else if walled {
+                20.0
+            } else {
+                1e-3 * (8000.0 - y)
+            })
+        });
+        Terrain::from_ground(grid, ground).unwrap()
+    }
+
+    const CHOICE: Choice = Choice { slope: 1e-4, levee: 2.0, wander: 0.0, wavelength: 2000.0 };
+
+    #[test]
+    fn a_way_leads_to_the_open_sea_round_what_is_high_or_taken() {
+        let ways = Ways::new(&land(200, 50.0, true), Height::ZERO, 400.0);
+        let way = ways.way([10.0, 5000.0], &[], &CHOICE, Key::ZERO).unwrap();
+        assert_eq!(way[0], [10.0, 5000.0]);
+        assert!((8000.0..9000.0).contains(&way.last().unwrap()[0]), "{way:?}");
+        assert!(way.iter().any(|place| (4500.0..5500.0).contains(&place[0]) && place[1] < 2400.0), "{way:?}");
+        // A line across leaves no way; on coarser cells it is the same way.
+        let across: Vec<Place> = (0..100).map(|k| [6500.0, f64::from(k) * 100.0]).collect();
+        assert_eq!(ways.way([10.0, 5000.0], &[&across], &CHOICE, Key::ZERO), None);
+        let coarse = Ways::new(&land(100, 100.0, true), Height::ZERO, 400.0);
+        assert_eq!(coarse.way([10.0, 5000.0], &[], &CHOICE, Key::ZERO), Some(way));
+    }
+
+    #[test]
+    fn nothing_begins_in_the_sea_nor_without_one() {
+        let ways = Ways::new(&land(100, 100.0, false), Height::ZERO, 400.0);
+        assert_eq!(ways.way([9900.0, 5000.0], &[], &CHOICE, Key::ZERO), None);
+        let dry = Ways::new(&land(100, 100.0, false), Height::saturating(-50.0), 400.0);
+        assert_eq!(dry.way([10.0, 5000.0], &[], &CHOICE, Key::ZERO), None);
+        let speck = Terrain::new(Grid::new([1, 1], 100.0).unwrap());
+        assert_eq!(Ways::new(&speck, Height::saturating(-1.0), 400.0).way([50.0; 2], &[], &CHOICE, Key::ZERO), None);
+    }
+}

@@ -1,0 +1,316 @@
+//! Where the ground drains to: see [`DrainageLayers`].
+
+use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick, YEAR};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{Cells, DISCHARGE, Hue, LayerSpec, POOL, RAIN, Terrain};
+use thalweg_core::{choice, params};
+use thalweg_flow as flow;
+use thalweg_flow::accumulate::{SHARES, shares};
+use thalweg_flow::{Land, basins, infinity, multiple, streams};
+
+choice! {
+    /// How a cell's water is shared among its neighbours.
+    pub enum Routing {
+        /// All to the neighbour of steepest descent.
+        D8 = "d8",
+        /// To the two neighbours on either side of the direction of steepest descent.
+        Infinity = "d_infinity",
+        /// To all lower neighbours, in proportion to slope^1.1.
+        Multiple = "multiple",
+    }
+}
+
+params! {
+    /// Leaves the ground as it is, and says of each cell how much land drains through it, to which outlet, whether a stream
+    /// runs there, and how deep a lake would stand.
+    ///
+    /// Depressions are filled to their spill level (z′ ≥ z, the lowest surface from which every cell has a way out that
+    /// never rises): z′ − z is the depth of the lake. On that surface each cell drains to the neighbour of steepest descent,
+    /// max (z′ − z′ₖ)/dₖ, or by `routing` to several; a cell's accumulation A is dx² times the number of cells that drain through it, itself among them, each
+    /// counted by its share of the layer `rain` where there is one. Streams are where A ≥ threshold; their order is
+    /// Strahler's: 1 at a source, one more where two of the greatest order meet.
+    ///
+    /// Source: O'Callaghan & Mark (1984), *The extraction of drainage networks from digital elevation data*,
+    /// doi:10.1016/S0734-189X(84)80011-0; D∞ by Tarboton (1997), doi:10.1029/96WR03137; multiple flow by Freeman (1991),
+    /// doi:10.1016/0098-3004(91)90048-I; filling by Barnes, Lehman & Mulla (2014), doi:10.1016/j.cageo.2013.04.024; orders
+    /// by Strahler (1957), doi:10.1029/TR038i006p00913. We differ: falls are compared exactly, in whole numbers, and equal
+    /// ones are told apart by a hash of the world cell, so that no direction is preferred.
+    ///
+    /// With `runoff` it lets that water run: A times runoff is the `discharge`, and every depression stands full, as `pool`.
+    /// Pictures then show rivers and lakes of a land on which no model of water has worked, or none so finely. With `lakes` alone
+    /// depressions stand full, and the `discharge` that an earlier model left is kept.
+    ///
+    /// It needs nothing, heeds `rain`, and leaves `accumulation`, `basin`, `stream_order` and `lake_depth`, for later
+    /// stages to take as masks: `layers = { amount = { layer = "accumulation", scale = [0, 1000000] } }`. Water leaves at
+    /// open edges, into the sea, and beside cells without data. It breaks where eight directions are too few: on smooth
+    /// slopes water runs in parallel lines along them, and streams across a filled lake are a guess.
+    pub struct DrainageLayers {
+        /// Accumulation from which on there is a stream: less draws more and finer ones.
+        threshold: f64 = 500_000.0, within 0.0..=1e12, unit "m²", scales Size^2, source "ours";
+        /// Water that runs off, over a year: above 0, rivers run and depressions stand full of water.
+        runoff: f64 = 0.0, within 0.0..=100.0, unit "m/a", scales Rain,
+            source "ours; 0.3 is the mean of land (Fekete et al. 2002)";
+        /// Whether depressions stand full of water even without `runoff`.
+        lakes: bool = false, within .., unit "1", source "ours";
+        /// How water is shared among neighbours.
+        routing: Routing = Routing::D8, within .., unit "1", source "O'Callaghan & Mark 1984; Tarboton 1997; Freeman 1991";
+    }
+}
+
+/// How much land drains through a cell, itself included, in m².
+pub const ACCUMULATION: LayerSpec = LayerSpec::floats(
+    "accumulation",
+    "m²",
+    "Area that drains through the cell, itself included, weighed by rain; 0 without data.",
+)
+.hue(Hue::Passing);
+/// Which outlet a cell drains to: the number of its basin, 1 and more; 0 in the sea and without data.
+pub const BASIN: LayerSpec = LayerSpec::counts(
+    "basin",
+    "1",
+    "Number of the basin, 1 and more: cells of one drain to one outlet; 0 in the sea and without data.",
+);
+/// Where streams run: their order by Strahler, 1 and more; 0 where there is none.
+pub const STREAM_ORDER: LayerSpec =
+    LayerSpec::counts("stream_order", "1", "Strahler's order of the stream in the cell; 0 where there is none.");
+/// How deep lakes would stand, in units of [`Height`].
+pub const LAKE_DEPTH: LayerSpec = LayerSpec::heights(
+    "lake_depth",
+    "m",
+    "Depth of the water if every depression stood full; 0 where the ground drains.",
+);
+
+/// Of slope, in multiple flow (Freeman 1991).
+const EXPONENT: f64 = 1.1;
+
+impl Model for DrainageLayers {
+    fn about(&self) -> About {
+        About {
+            name: "drainage",
+            summary: "Says where water goes: catchment areas, basins, streams and lakes, as layers.",
+            source: "O'Callaghan & Mark (1984), The extraction of drainage networks from digital elevation data",
+            family: Family::Analysis,
+            uses: &[RAIN],
+            writes: &[ACCUMULATION, BASIN, STREAM_ORDER, LAKE_DEPTH, DISCHARGE, POOL],
+            ..About::default()
+        }
+    }
+
+    fn scratch(&self, grid: &Grid) -> u64 {
+        // The filled ground, directions, streams, and what is gathered: under rain with its weights, or along angles.
+        let gathered = match self.routing {
+            Routing::D8 => 17,
+            Routing::Multiple => 14,
+            Routing::Infinity => 22,
+        };
+        (6 + gathered) * grid.len() as u64
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        if self.runoff > 0.0 {
+            local.runoff = self.runoff;
+        }
+        Some("it reads the finished ground of any level; runoff")
+    }
+
+    fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
+        Ok(Box::new(Look(self.clone())))
+    }
+}
+
+impl DrainageLayers {
+    /// How much land drains through each cell in m², weighed by rain, and where streams run.
+    fn gathered(
+        &self,
+        land: &Land<'_>,
+        drainage: &flow::Drainage,
+        rain: Option<&Field<f32>>,
+    ) -> Result<(Field<f32>, Field<bool>)> {
+        let (area, directions) = (land.grid.cell_area(), drainage.directions());
+        // The stream's threshold in parts of a cell.
+        let least = (self.threshold / area * SHARES).ceil().max(1.0) as i64;
+        let weights = || match rain {
+            Some(rain) => rain.map(|share| shares(*share)),
+            None => Field::new(land.grid.size, shares(1.0)),
+        };
+        let sums = match self.routing {
+            Routing::D8 if rain.is_none() => {
+                // Whole cells: half the memory.
+                let least = u32::try_from(least.div_euclid(shares(1.0)) + i64::from(least % shares(1.0) > 0));
+                let streams = streams::streams(land, drainage.cells(), least.unwrap_or(u32::MAX))?;
+                return Ok((drainage.yields(area), streams));
+            }
+            Routing::D8 => drainage.weighted(&weights())?,
+            Routing::Infinity => infinity::accumulate(directions, &infinity::angles(land, directions), &weights())?,
+            Routing::Multiple => multiple::accumulate(land, directions, EXPONENT, weights())?.sums,
+        };
+        let streams = streams::streams(land, &sums, least)?;
+        Ok((sums.map(|sum| (*sum as f64 / SHARES * area) as f32), streams))
+    }
+}
+
+struct Look(DrainageLayers);
+
+impl Stepper for Look {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+        let land = Land::of(terrain);
+        let drainage = flow::Drainage::of(&land);
+        let area = terrain.grid.cell_area();
+        let (accumulation, streams) = self.0.gathered(&drainage.surface(&land), &drainage, terrain.float(&RAIN))?;
+        // Field after field, so that few stand in memory at once.
+        let (mut filled, directions) = drainage.into_parts();
+        let order = streams::strahler(&directions, &streams)?;
+        drop(streams);
+        let basins = basins::basins(&land, &directions)?;
+        drop(directions);
+        for (level, ground) in filled.as_mut_slice().iter_mut().zip(terrain.ground.as_slice()) {
+            level.0 -= ground.0;
+        }
+        let lakes = filled;
+        let mut budget = Budget::default();
+        if self.0.runoff > 0.0 {
+            let flow = self.0.runoff / YEAR;
+            terrain.insert(&DISCHARGE, Cells::Float(accumulation.map(|area| (f64::from(*area) * flow) as f32)))?;
+        }
+        if self.0.runoff > 0.0 || self.0.lakes {
+            let volume = |pool: &Field<Height>| {
+                pool.as_slice().iter().map(|depth| i128::from(depth.0)).sum::<i128>() as f64 / UNITS * area
+            };
+            let before = terrain.heights(&POOL).map_or(0.0, volume);
+            let change = volume(&lakes) - before;
+            (budget.poured, budget.drained) = (change.max(0.0), (-change).max(0.0));
+            terrain.insert(&POOL, Cells::Height(lakes.clone()))?;
+        }
+        terrain.insert(&ACCUMULATION, Cells::Float(accumulation))?;
+        terrain.insert(&BASIN, Cells::Count(basins))?;
+        terrain.insert(&STREAM_ORDER, Cells::Count(order))?;
+        terrain.insert(&LAKE_DEPTH, Cells::Height(lakes))?;
+        Ok(budget)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::grid::Edge;
+
+    /// A valley along row 2 that falls to the east, its only way out, with a pit in its bed.
+    fn valley() -> Terrain {
+        let mut grid = Grid::new([5, 10], 100.0).unwrap();
+        grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+        let ground = Field::generate([5, 10], |i, j| {
+            let pit = if (i, j) == (2, 4) { 30.0 } else { 0.0 };
+            Height::saturating(100.0 * i.abs_diff(2) as f64 + 10.0 * (9 - j) as f64 - pit)
+        });
+        Terrain::from_ground(grid, ground).unwrap()
+    }
+
+    fn surveyed(mut terrain: Terrain, threshold: f64) -> Terrain {
+        let model = DrainageLayers { threshold, ..DrainageLayers::default() };
+        let mut stepper = model.start(&terrain.grid).unwrap();
+        let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
+        assert_eq!(stepper.step(&mut terrain, tick).unwrap(), Budget::default());
+        terrain
+    }
+
+    fn count<'a>(terrain: &'a Terrain, spec: &LayerSpec) -> &'a Field<u32> {
+        match &terrain.layers[spec.name].cells {
+            Cells::Count(field) => field,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_valley_gathers_its_sides() {
+        let terrain = surveyed(valley(), 100_000.0);
+        let accumulation = terrain.float(&ACCUMULATION).unwrap();
+        // The sides are ten times as steep as the bed: each column of five cells runs straight into it.
+        assert!((0..10).all(|j| accumulation[(2, j)] == 50_000.0 * (j + 1) as f32), "{accumulation:?}");
+        let order = count(&terrain, &STREAM_ORDER);
+        assert!((0..5).all(|i| (0..10).all(|j| (order[(i, j)] > 0) == (accumulation[(i, j)] >= 100_000.0))));
+        assert!(order[(2, 8)] == 1 && order[(0, 0)] == 0);
+        let Cells::Height(lakes) = &terrain.layers[LAKE_DEPTH.name].cells else { panic!("heights") };
+        // The pit fills to its eastern neighbour, 10 m lower than the bed was: 20 m deep.
+        assert_eq!(lakes[(2, 4)], Height::saturating(20.0));
+        assert_eq!(lakes.as_slice().iter().filter(|depth| depth.0 > 0).count(), 1);
+        assert!(count(&terrain, &BASIN).as_slice().iter().all(|n| *n >= 1));
+    }
+
+    #[test]
+    fn runoff_runs_and_fills_what_lies_low() {
+        let mut terrain = valley();
+        // A year's metre on the 0.5 km² of the valley; the pit of one cell, 20 m deep to its rim, and what stood elsewhere.
+        let model = DrainageLayers { runoff: 1.0, ..DrainageLayers::default() };
+        terrain.insert(&POOL, Cells::Height(Field::new([5, 10], Height::saturating(0.5)))).unwrap();
+        let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
+        let budget = model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap();
+        let mouth = terrain.float(&DISCHARGE).unwrap()[(2, 9)];
+        assert!((f64::from(mouth) - 500_000.0 / YEAR).abs() < 1e-6, "{mouth}");
+        assert_eq!(terrain.heights(&POOL).unwrap()[(2, 4)], Height::saturating(20.0));
+        assert_eq!(budget.water_change(), 20.0 * 1e4 - 0.5 * 50.0 * 1e4);
+    }
+
+    #[test]
+    fn lakes_alone_stand_and_rivers_stay_as_they_were() {
+        let mut terrain = valley();
+        let river = Field::generate([5, 10], |i, _| if i == 2 { 7.0 } else { 0.0 });
+        terrain.insert(&DISCHARGE, Cells::Float(river.clone())).unwrap();
+        let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
+        let model = DrainageLayers { lakes: true, ..DrainageLayers::default() };
+        let budget = model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap();
+        assert_eq!(terrain.float(&DISCHARGE), Some(&river));
+        assert_eq!(terrain.heights(&POOL).unwrap()[(2, 4)], Height::saturating(20.0));
+        assert_eq!(budget.water_change(), 20.0 * 1e4);
+    }
+
+    #[test]
+    fn every_routing_carries_all_water_to_the_mouth() {
+        // Its eastern end is lowest, and the only way out.
+        for routing in [Routing::D8, Routing::Infinity, Routing::Multiple] {
+            let mut terrain = valley();
+            let model = DrainageLayers { routing, ..DrainageLayers::default() };
+            let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
+            model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap();
+            let accumulation = terrain.float(&ACCUMULATION).unwrap();
+            assert_eq!(accumulation[(2, 9)], 500_000.0, "{routing:?}: {accumulation:?}");
+        }
+    }
+
+    #[test]
+    fn rain_weighs_the_cells() {
+        let plain = surveyed(valley(), 100_000.0);
+        let with = |share: f32| {
+            let mut terrain = valley();
+            terrain.insert(&RAIN, Cells::Float(Field::new([5, 10], share))).unwrap();
+            surveyed(terrain, 100_000.0)
+        };
+        let whole = with(1.0);
+        assert_eq!(whole.float(&ACCUMULATION), plain.float(&ACCUMULATION));
+        assert_eq!(count(&whole, &STREAM_ORDER), count(&plain, &STREAM_ORDER));
+        let half = with(0.5);
+        let halved = plain.float(&ACCUMULATION).unwrap().map(|a| a / 2.0);
+        assert_eq!(half.float(&ACCUMULATION), Some(&halved));
+        for nothing in [0.0, f32::NAN, -3.0] {
+            assert!(count(&with(nothing), &STREAM_ORDER).as_slice().iter().all(|order| *order == 0));
+        }
+    }
+
+    #[test]
+    fn sea_and_missing_data_hold_no_streams() {
+        let mut terrain = valley();
+        terrain.grid.sea_level = Some(Height::saturating(20.0));
+        terrain.nodata = Some(Field::generate([5, 10], |i, _| i == 0));
+        let terrain = surveyed(terrain, 0.0);
+        let (order, basin) = (count(&terrain, &STREAM_ORDER), count(&terrain, &BASIN));
+        for i in 0..5 {
+            for j in 0..10 {
+                let dry = i > 0 && terrain.ground[(i, j)] > Height::saturating(20.0);
+                assert_eq!((order[(i, j)] > 0, basin[(i, j)] > 0), (dry, dry), "{i}, {j}");
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! [`Shower`]: droplets on local levels.
+//!
+//! A run's droplets dig the ground that others have dug before them, and run far: neither has a finite reach. On a local level all droplets of a
+//! shower run over the ground as it was before, [`STEPS`] cells at most, and what they dig and lay is summed up. Sums of whole numbers have no order,
+//! so a tile is the part of the whole.
+
+use multiversion::multiversion;
+
+use crate::models::droplets::lanes::{ALL, Lanes, Mask, lanes_of};
+use crate::models::droplets::map::{LANES, Map};
+use crate::models::droplets::{Droplet, Droplets, Rules};
+use crate::process::brush::{Soil, Tally};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_refine::{Join, JoinPatch, Rect};
+
+/// Showers on a level: each runs over what the ones before have made, so that gullies draw water.
+pub(super) const SHOWERS: u32 = 3;
+
+/// Cells that a droplet runs on a local level at most. Longer gullies are those of the levels before.
+const STEPS: u32 = 24;
+
+/// Droplets that start on a cell, in all showers, at most.
+const MOST: f64 = 8.0;
+
+/// Sweeps by which ground follows what is dug and laid.
+const SWEEPS: u32 = 2;
+
+/// Cells to each side over whose mean nothing is dug or laid.
+const NEAR: usize = 2;
+
+/// Cells around those that droplets run on: they look a step ahead.
+const RIM: usize = 2;
+
+/// Cells after the last one that a brush may read.
+const ROOM: usize = 64;
+
+/// No change is so deep.
+const NO_FLOOR: i32 = -(1 << 30);
+
+/// One shower of droplets on each level whose cells are not narrower than the droplets' stride.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Shower {
+    model: Droplets,
+    /// Width of the global level's cells in metres.
+    cell: f64,
+    key: Key,
+}
+
+impl Shower {
+    /// Number `number` of a level's showers, over a global level of cells so many metres wide; `None` where droplets' strides are as wide as
+    /// those: they have done their work there.
+    pub fn new(model: &Droplets, number: u32, cell: f64, key: Key) -> Option<Self> {
+        let shower = Self { model: model.clone(), cell, key: key.and(number.into()) };
+        shower.acts(1, 0.5 * cell).then_some(shower)
+    }
+
+    fn radius(&self, width: f64) -> u32 {
+        let stride = if self.model.stride > 0.0 { self.model.stride } else { width };
+        (self.model.radius * stride / width) as u32
+    }
+
+    /// Droplets that start on a cell of a level, on average.
+    fn each(&self, patch: &JoinPatch<'_>) -> f64 {
+        let (width, cells) = (patch.width(), patch.world().size());
+        let all = if self.model.count > 0 {
+            // As many as on the global level's cells.
+            let scale = width / self.cell;
+            f64::from(self.model.count) / (cells[0] as f64 * cells[1] as f64 * scale * scale)
+        } else if self.model.density > 0.0 {
+            self.model.density * width * width * 1e-6
+        } else {
+            let stride = if self.model.stride > 0.0 { self.model.stride } else { width };
+            (width / stride) * (width / stride)
+        };
+        all.min(MOST) / f64::from(SHOWERS)
+    }
+}
+
+impl Join for Shower {
+    fn acts(&self, _level: u32, width: f64) -> bool {
+        let stride = self.model.stride;
+        stride == 0.0 || stride < self.cell && stride <= 1.5 * width
+    }
+
+    fn reach(&self, _level: u32, width: f64) -> u32 {
+        // Its way to a cell, and what it can dig before it has come there.
+        STEPS + 2 * self.radius(width) + 4 + NEAR as u32
+    }
+
+    fn sweeps(&self, _level: u32, _width: f64) -> u32 {
+        SWEEPS
+    }
+
+    fn want_all(&self, patch: &JoinPatch<'_>, cells: Rect, wanted: &mut Field<Height>) {
+        let width = patch.width();
+        let around = cells.grown(self.reach(patch.level(), width).into(), patch.world());
+        let first = around.start.map(|first| first - RIM as i64);
+        let size = around.size().map(|cells| cells + 2 * RIM);
+        let Ok(mut grid) = Grid::new([2, 2], width) else { return };
+        grid.sea_level = patch.sea();
+        let rules = Rules::new(&self.model, &grid);
+        let at = |i: usize, j: usize| [first[0] + i as i64, first[1] + j as i64];
+        let mut ground = Field::generate(size, |i, j| patch.height(at(i, j)).0);
+        let held = Field::generate(size, |i, j| patch.is_held(at(i, j)));
+        let each = self.each(patch);
+        let (sure, chance) = (each.floor() as u32, each.fract());
+        let mut droplets = Vec::new();
+        // Corners of their first square lie in the rectangle.
+        for i in RIM..size[0] - RIM - 1 {
+            for j in RIM..size[1] - RIM - 1 {
+                if held[(i, j)] {
+                    continue;
+                }
+                let key = self.key.and(patch.level().into()).cell(at(i, j));
+                let count = sure + u32::from(key.unit() < chance);
+                for number in 0..count {
+                    let part = key.and(u64::from(number) + 1).pair().map(|part| (part as f32).min(1.0 - f32::EPSILON));
+                    droplets.push(Droplet {
+                        cell: [i as i64, j as i64],
+                        part,
+                        velocity: self.model.velocity as f32,
+                        water: self.model.water as f32,
+                        ..Droplet::default()
+                    });
+                }
+            }
+        }
+        let bounds = [[RIM as i32; 2], size.map(|cells| (cells - RIM) as i32)];
+        // Rows of brushes are whole vectors, and may reach beyond the last row.
+        let mut change = vec![0; ground.len() + ROOM];
+        let map =
+            Map { soil: Soil::bare(ground.as_mut_slice(), size[1], bounds, NO_FLOOR), visits: None, tile: bounds };
+        run(&rules, &map, held.as_slice(), &droplets, &mut Soil::bare(&mut change, size[1], bounds, NO_FLOOR));
+        let cell = |i: usize, j: usize| {
+            // Many droplets that do not see each other would build towers and dig shafts.
+            let [least, most] = span(&ground, [i, j]);
+            let (height, by) = (ground[(i, j)], change[i * size[1] + j]);
+            let wish = height.saturating_add(by).max(least.max(rules.floor).min(height)).min(most.max(height));
+            if held[(i, j)] { 0 } else { wish - height }
+        };
+        let changes = Field::generate(size, cell);
+        for (i, row) in (cells.start[0]..cells.end[0]).enumerate() {
+            for (j, col) in (cells.start[1]..cells.end[1]).enumerate() {
+                let here = [(row - first[0]) as usize, (col - first[1]) as usize];
+                let by = changes[(here[0], here[1])].saturating_sub(mean(&changes, here));
+                wanted[(i, j)] = Height(ground[(here[0], here[1])].saturating_add(by));
+            }
+        }
+    }
+}
+
+/// The mean around a cell: what whole coarse cells lose or get is their level's, not this one's, so that each level is a preview of the next.
+fn mean(changes: &Field<i32>, [i, j]: [usize; 2]) -> i32 {
+    let [rows, cols] = changes.size();
+    let (mut sum, mut count) = (0i64, 0i64);
+    for r in i.saturating_sub(NEAR)..(i + NEAR + 1).min(rows) {
+        for c in j.saturating_sub(NEAR)..(j + NEAR + 1).min(cols) {
+            (sum, count) = (sum + i64::from(changes[(r, c)]), count + 1);
+        }
+    }
+    (sum / count.max(1)) as i32
+}
+
+/// The lowest and the highest of the cells around one.
+fn span(ground: &Field<i32>, [i, j]: [usize; 2]) -> [i32; 2] {
+    let [rows, cols] = ground.size();
+    let mut found = [i32::MAX, i32::MIN];
+    for r in i.saturating_sub(1)..(i + 2).min(rows) {
+        for c in j.saturating_sub(1)..(j + 2).min(cols) {
+            if [r, c] != [i, j] {
+                found = [found[0].min(ground[(r, c)]), found[1].max(ground[(r, c)])];
+            }
+        }
+    }
+    found
+}
+
+/// Runs droplets over ground that stays as it is; what they dig and lay is added to `change`. Each ends where rivers, lakes or the sea are: what it
+/// carries is theirs.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn run(rules: &Rules, map: &Map<'_>, held: &[bool], droplets: &[Droplet], change: &mut Soil<'_>) {
+    let mut tally = Tally::default();
+    let mut lanes = Lanes::idle([RIM as i32; 2]);
+    let mut steps = [0; LANES];
+    let (mut next, mut busy) = (0, 0 as Mask);
+    loop {
+        for l in lanes_of(!busy & ALL) {
+            let Some(droplet) = droplets.get(next) else { break };
+            lanes.load(l, droplet, [0, 0]);
+            steps[l] = 0;
+            busy |= 1 << l;
+            next += 1;
+        }
+        if busy == 0 {
+            return;
+        }
+        let mut plan = lanes.plan(rules, map);
+        let mut alive = busy & !plan.ends;
+        for l in lanes_of(busy) {
+            let [i, j] = lanes.nearest_cell(l);
+            steps[l] += 1;
+            if steps[l] > STEPS || held[map.soil.at(i, j)] {
+                alive &= !(1 << l);
+            }
+        }
+        for l in lanes_of(alive) {
+            if plan.digs & (1 << l) != 0 {
+                let taken = change.dig::<false, false>(&rules.brush, lanes.nearest_cell(l), plan.amount[l], &mut tally);
+                plan.carried[l] += taken - plan.amount[l];
+            } else {
+                change.lay::<false, false>(plan.at[l], [lanes.v[l], lanes.u[l]], plan.amount[l], &mut tally);
+            }
+        }
+        // One that is spent, or rests in a hollow, lays down all that it has.
+        for l in lanes_of(busy & plan.ends & !plan.outward) {
+            change.lay::<false, false>(plan.at[l], [lanes.v[l], lanes.u[l]], lanes.carried[l], &mut tally);
+        }
+        lanes.advance(&plan, alive, rules);
+        busy = alive;
+    }
+}

@@ -1,0 +1,136 @@
+//! The ground round droplets, and how it slopes.
+
+use crate::models::droplets::{DEPOSIT, Rules, VISITS, WEAR};
+use crate::process::brush::Soil;
+use crate::process::particles::{Patch, needed};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::{GROUND, HARDNESS, LOOSE, PROTECT};
+
+/// Droplets stepped together.
+pub const LANES: usize = 8;
+
+/// A value for each lane.
+pub type Lane<T> = [T; LANES];
+
+/// A patch as droplets see it.
+pub struct Map<'a> {
+    /// The ground with all that goes with it.
+    pub soil: Soil<'a>,
+    /// Steps counted on each cell.
+    pub visits: Option<&'a mut [u32]>,
+    /// First row and column of the tile, and one past the last.
+    pub tile: [[i32; 2]; 2],
+}
+
+impl<'a> Map<'a> {
+    /// # Errors
+    /// When the patch has no plane of ground.
+    pub fn new(rules: &Rules, patch: &'a mut Patch) -> Result<Self> {
+        let Patch { stride, valid, tile, .. } = *patch;
+        let mut planes = patch.planes();
+        let soil = Soil {
+            ground: needed(GROUND.name, planes.height(GROUND.name))?,
+            loose: planes.height(LOOSE.name),
+            wear: planes.height(WEAR.name),
+            deposit: planes.height(DEPOSIT.name),
+            hardness: planes.factor(HARDNESS.name),
+            protect: planes.factor(PROTECT.name),
+            outside: planes.outside,
+            stride,
+            valid,
+            floor: rules.floor,
+            quantum: rules.quantum,
+        };
+        Ok(Self { soil, visits: planes.count(VISITS.name), tile })
+    }
+
+    /// Whether something is kept beside the ground.
+    pub fn has_layers(&self) -> bool {
+        self.visits.is_some()
+            || [&self.soil.loose, &self.soil.wear, &self.soil.deposit].into_iter().any(Option::is_some)
+    }
+
+    /// The side of the world beyond which position (i, j) lies: 0 north, 1 east, 2 south, 3 west.
+    #[inline(always)]
+    pub fn side_beyond(&self, i: i32, j: i32) -> Option<usize> {
+        let [[top, left], [bottom, right]] = self.soil.valid;
+        if i >= top && j >= left && i + 1 < bottom && j + 1 < right {
+            return None;
+        }
+        Some(if i < top {
+            0
+        } else if j + 1 >= right {
+            1
+        } else if i + 1 >= bottom {
+            2
+        } else {
+            3
+        })
+    }
+
+    /// Rise of the ground, as it now is, from one position to another.
+    #[inline(always)]
+    pub fn rise(&self, at: usize, from: [f32; 2], new_at: usize, to: [f32; 2]) -> f32 {
+        let above = |at: usize, [v, u]: [f32; 2]| {
+            let stride = self.soil.stride;
+            let (north, south) = (&self.soil.ground[at..at + 2], &self.soil.ground[at + stride..at + stride + 2]);
+            let over = |corner: i32| (corner - north[0]) as f32;
+            (over(north[1]) * u) * (1.0 - v) + (over(south[0]) * (1.0 - u) + over(south[1]) * u) * v
+        };
+        (self.soil.ground[new_at] - self.soil.ground[at]) as f32 + (above(new_at, to) - above(at, from))
+    }
+}
+
+/// The four corners of each lane's position, as the north-western one and differences from it.
+pub struct Corners {
+    /// The north-western corner.
+    pub base: Lane<i32>,
+    east: Lane<f32>,
+    south: Lane<f32>,
+    south_east: Lane<f32>,
+}
+
+impl Corners {
+    #[inline(always)]
+    pub fn read(map: &Map<'_>, at: &Lane<usize>) -> Self {
+        let zero = [0i32; LANES];
+        let (mut base, mut east, mut south, mut south_east) = (zero, zero, zero, zero);
+        for l in 0..LANES {
+            let (ground, stride) = (&*map.soil.ground, map.soil.stride);
+            // Idle lanes and those about to leave the world may stand beyond the patch.
+            let at = at[l].min(ground.len() - stride - 2);
+            let (north, below) = (&ground[at..at + 2], &ground[at + stride..at + stride + 2]);
+            (base[l], east[l]) = (north[0], north[1]);
+            (south[l], south_east[l]) = (below[0], below[1]);
+        }
+        Self::new(base, east, south, south_east)
+    }
+
+    #[inline(always)]
+    fn new(base: Lane<i32>, east: Lane<i32>, south: Lane<i32>, south_east: Lane<i32>) -> Self {
+        let above_base = |corner: Lane<i32>| {
+            let mut difference = [0.0; LANES];
+            for l in 0..LANES {
+                // Cells beyond the terrain hold leftovers: whatever they give is not used.
+                difference[l] = corner[l].wrapping_sub(base[l]) as f32;
+            }
+            difference
+        };
+        Self { east: above_base(east), south: above_base(south), south_east: above_base(south_east), base }
+    }
+
+    /// Southward and eastward gradient, in units over the square.
+    #[inline(always)]
+    pub fn gradient(&self, l: usize, v: f32, u: f32) -> [f32; 2] {
+        [
+            self.south[l] * (1.0 - u) + (self.south_east[l] - self.east[l]) * u,
+            self.east[l] * (1.0 - v) + (self.south_east[l] - self.south[l]) * v,
+        ]
+    }
+
+    /// Bilinear height above the base.
+    #[inline(always)]
+    pub fn above(&self, l: usize, v: f32, u: f32) -> f32 {
+        (self.east[l] * u) * (1.0 - v) + (self.south[l] * (1.0 - u) + self.south_east[l] * u) * v
+    }
+}

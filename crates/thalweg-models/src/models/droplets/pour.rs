@@ -1,0 +1,84 @@
+//! Droplets at a place, all at once: what a hand pours out.
+
+use crate::model::{Budget, Model, Tick};
+use crate::models::droplets::Droplets;
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::grid::Grid;
+
+/// A circle in the world that droplets start in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Circle {
+    /// Its middle: metres southward and eastward from the world's north-western corner.
+    pub middle: [f64; 2],
+    /// Its radius in metres.
+    pub radius: f64,
+}
+
+impl Circle {
+    /// A place in it, evenly drawn, as droplets know places; `None` outside of the world.
+    pub(super) fn draw(&self, key: Key, grid: &Grid) -> Option<[f64; 2]> {
+        let [share, turn] = key.pair();
+        let (sine, cosine) = libm::sincos(std::f64::consts::TAU * turn);
+        let out = self.radius * share.sqrt();
+        standing(grid, [self.middle[0] + out * sine, self.middle[1] + out * cosine])
+    }
+}
+
+/// A place in metres, southward and eastward, as droplets know places: in cells from the centre of the world's first cell, between the
+/// centres of the outermost cells. `None` outside of the world, and where it is but one cell wide.
+pub(super) fn standing(grid: &Grid, place: [f64; 2]) -> Option<[f64; 2]> {
+    let corner = grid.corner();
+    // Just before the next cell, so that the part of a cell in f32 stays under one.
+    let along = |a: usize| {
+        let at = ((place[a] - corner[a]) / grid.cell - 0.5).clamp(0.0, grid.world[a] as f64 - 1.0 - BEFORE);
+        at.min(at.floor() + 1.0 - BEFORE)
+    };
+    let inside = grid.outside(place).is_none() && grid.world.iter().all(|lines| *lines > 1);
+    inside.then(|| [along(0), along(1)])
+}
+
+/// So small that nobody sees it, and so large that neither `f32` before 1 nor `f64` at any cell rounds it away.
+const BEFORE: f64 = 1.0 / 1_048_576.0;
+
+/// Lets all of a model's droplets run to their end at once, as many as in a stage of its own: anywhere, as the layer `rain` has
+/// them, or `within` a circle, rain or not. None starts at sea, outside the world, or among cells without data. Droplets that are
+/// under way meanwhile wait.
+///
+/// # Errors
+/// As [`Model::check`], which refuses strides of more than 500 cells; nothing has happened then.
+pub fn pour(model: &Droplets, terrain: &mut Terrain, key: Key, within: Option<Circle>) -> Result<Budget> {
+    let mut stepper = model.stepper(&terrain.grid, within)?;
+    // No table is a poured droplet's business: not the droplets under way, and none that a coarser copy would move.
+    let others = std::mem::take(&mut terrain.tables);
+    let steps = model.steps(&terrain.grid);
+    let poured = (0..steps).try_fold(Budget::default(), |mut sum, step| {
+        sum += stepper.step(terrain, Tick { key, step })?;
+        Ok(sum)
+    });
+    terrain.tables = others;
+    poured
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_of_the_world_is_one_between_centres() {
+        let grid = Grid::new([3, 70_000], 7.3).unwrap();
+        let [height, width] = grid.extent();
+        for place in [[0.0, 0.0], [height, width], [height, 0.0], [10.949_999_999_999, width - 3.650_000_001]] {
+            let at = standing(&grid, place).unwrap();
+            for a in 0..2 {
+                let part = (at[a] - at[a].floor()) as f32;
+                assert!(at[a] >= 0.0 && at[a].floor() as usize + 1 < grid.world[a] && part < 1.0, "{place:?}: {at:?}");
+                assert!((at[a] - (place[a] / grid.cell - 0.5)).abs() <= 0.5 + 2.0 * BEFORE);
+            }
+        }
+        assert_eq!(standing(&grid, [-0.001, 5.0]), None);
+        assert_eq!(standing(&grid, [f64::NAN, 5.0]), None);
+        assert_eq!(standing(&Grid::new([1, 9], 1.0).unwrap(), [0.5, 4.0]), None);
+    }
+}

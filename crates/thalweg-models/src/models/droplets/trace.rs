@@ -1,0 +1,282 @@
+//! [`trace`]: one droplet, watched.
+
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Budget, Model};
+use crate::models::droplets::lanes::{Lanes, act};
+use crate::models::droplets::map::{Corners, Map};
+use crate::models::droplets::pour::standing;
+use crate::models::droplets::{Droplet, Droplets, Rules};
+use crate::process::brush::Tally;
+use crate::process::coarse;
+use crate::process::particles::{self, Kernel, Patch, Planes};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Window;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{HARDNESS, PROTECT, Terrain};
+
+/// A droplet where it takes a step, or ends.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct TracePoint {
+    /// Metres eastward and southward from the world's north-western corner.
+    pub place: [f64; 2],
+    /// Elevation of the ground there, in metres: on cells of the model's stride, where that is wider than the grid's.
+    pub elevation: f64,
+    /// Its velocity, without unit, as the model's parameter `velocity`.
+    pub speed: f64,
+    /// Its water, without unit, as the parameter `water`.
+    pub water: f64,
+    /// Sediment that it brings, in m³.
+    pub carried: f64,
+    /// Sediment that it could carry over the coming step, in m³.
+    pub capacity: f64,
+    /// What it digs here, or, negative, lays down, in m³.
+    pub moved: f64,
+}
+
+/// The path of one droplet from `start` (metres eastward and southward) over the ground as it stands, at most `most` points
+/// long. It runs by the model's own steps and as it would as the only one: on a copy that it digs, while the terrain stays
+/// as it is. Empty where no droplet starts: at sea, among cells without data, and in a world one cell wide.
+///
+/// # Errors
+/// A stride of more than 500 cells ([`Model::check`]); a start outside the world.
+pub fn trace(model: &Droplets, terrain: &Terrain, start: [f64; 2], most: usize) -> Result<Vec<TracePoint>> {
+    model.check(&terrain.grid)?;
+    if let Some(axis) = terrain.grid.outside([start[1], start[0]]) {
+        let (name, value) = [("y", start[1]), ("x", start[0])][axis];
+        return Err(Error::value(format!("start.{name}"), format!("{value} m"), terrain.grid.span(axis)));
+    }
+    let mut around = around(model, terrain, start);
+    around.layers.retain(|name, _| name == HARDNESS.name || name == PROTECT.name);
+    around.tables.clear();
+    let factor = model.factor(&around.grid);
+    let mut ground = if factor == 1 { around } else { coarse::reduced(&around, factor) };
+    // What was done before is no record of this droplet's.
+    let model = Droplets { visits: false, wear: false, deposit: false, ..model.clone() };
+    let place = standing(&ground.grid, [start[1], start[0]]);
+    let Some(droplet) = place.and_then(|place| model.set_out(&ground, 0, place)) else { return Ok(Vec::new()) };
+    let rules = Rules::new(&model, &ground.grid);
+    let watch = Watch { rules: &rules, cell: ground.grid.cell, most, seen: Mutex::new(Vec::new()) };
+    let grid = ground.grid.clone();
+    let mut planes = Planes::of(&mut ground, &[HARDNESS, PROTECT]);
+    let mut alive = if most == 0 { Vec::new() } else { vec![droplet] };
+    while !alive.is_empty() {
+        (alive, _) = particles::round(&watch, &grid, &mut planes, alive)?;
+    }
+    Ok(watch.seen.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Paths of droplets that start all over the world, one after the other without end, as [`trace`] has them, each at most `most` points
+/// long; none where the model does not suit the world. The same places for every terrain of that extent: paths then change as the land
+/// does. A caller takes as many as it has time for.
+pub fn traces<'a>(
+    model: &'a Droplets,
+    terrain: &'a Terrain,
+    most: usize,
+) -> impl Iterator<Item = Vec<TracePoint>> + 'a {
+    let key = Key::new(0, "seen");
+    (0u64..).map_while(move |number| {
+        let [x, y] = key.and(number).pair();
+        let [south, east] = terrain.grid.place([y, x]);
+        trace(model, terrain, [east, south], most).ok()
+    })
+}
+
+/// The terrain as far as a droplet from `start` can come, and what lies round that.
+fn around(model: &Droplets, terrain: &Terrain, start: [f64; 2]) -> Terrain {
+    let grid = &terrain.grid;
+    let factor = model.factor(grid);
+    let own = coarse::grid(grid, factor);
+    // Two blocks more, for blocks are anchored to the world and look at those round them.
+    let reach = (model.steps_each(&own) as usize + model.step_reach(&own) + 4).saturating_mul(factor) as i64;
+    let span = |axis: usize, metres: f64| {
+        let at = (metres / grid.cell).floor() as i64 - grid.origin[axis];
+        let bound = |x: i64| x.clamp(0, grid.size[axis] as i64) as usize;
+        bound(at - reach)..bound(at + reach + 1)
+    };
+    let [rows, cols] = [span(0, start[1]), span(1, start[0])];
+    if rows.is_empty() || cols.is_empty() {
+        return terrain.clone();
+    }
+    terrain.window(Window { start: [rows.start, cols.start], size: [rows.len(), cols.len()] })
+}
+
+/// The kernel of droplets with someone who looks on.
+struct Watch<'a> {
+    rules: &'a Rules,
+    cell: f64,
+    most: usize,
+    seen: Mutex<Vec<TracePoint>>,
+}
+
+impl Kernel for Watch<'_> {
+    type Particle = Droplet;
+
+    fn step_reach(&self) -> usize {
+        self.rules.step_reach()
+    }
+
+    fn margin(&self) -> usize {
+        self.rules.margin()
+    }
+
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Result<Budget> {
+        let (origin, rules) = (patch.origin, self.rules);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut map = Map::new(rules, patch)?;
+        let mut lanes = Lanes::idle(map.tile[0]);
+        let mut tally = Tally::default();
+        let Some(droplet) = queue.pop() else { return Ok(tally.budget()) };
+        lanes.load(0, &droplet, origin);
+        while seen.len() < self.most {
+            let mut plan = lanes.plan(rules, &map);
+            let here = Corners::read(&map, &plan.at);
+            let elevation = (f64::from(here.base[0]) + f64::from(here.above(0, lanes.v[0], lanes.u[0]))) / UNITS;
+            let before = tally.eroded - tally.deposited;
+            let alive = act::<true, true>(1, &mut plan, &lanes, rules, &mut map, &mut tally);
+            let volume = |units: f64| units / UNITS * self.cell * self.cell;
+            let along = |axis: usize, cell: i32, part: f32| {
+                (origin[axis] as f64 + f64::from(cell) + f64::from(part) + 0.5) * self.cell
+            };
+            seen.push(TracePoint {
+                place: [along(1, lanes.j[0], lanes.u[0]), along(0, lanes.i[0], lanes.v[0])],
+                elevation,
+                speed: lanes.velocity[0].into(),
+                water: lanes.water[0].into(),
+                carried: volume(lanes.carried[0].into()),
+                capacity: volume(plan.capacity[0].into()),
+                moved: volume((tally.eroded - tally.deposited - before) as f64),
+            });
+            lanes.advance(&plan, alive, rules);
+            if alive == 0 {
+                break;
+            }
+            if plan.leaves & 1 != 0 {
+                queue.push(lanes.store(0, origin));
+                break;
+            }
+        }
+        Ok(tally.budget())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::droplets::{Circle, VISITS, pour};
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+    use thalweg_core::terrain::{Cells, LOOSE};
+
+    /// Hills with roughness, 150 × 170 cells of 10 m, with all that a droplet heeds.
+    fn hills() -> Terrain {
+        let key = Key::new(3, "trace");
+        let height = |i: usize, j: usize| {
+            let (y, x) = (i as f64 / 19.0, j as f64 / 23.0);
+            let rough = 2.0 * key.cell([i as i64, j as i64]).signed();
+            Height::saturating(80.0 * (libm::sin(y) + libm::cos(x + y)) + 2.0 * j as f64 + rough)
+        };
+        let size = [150, 170];
+        let unit = |name: &str| {
+            let key = Key::new(3, name);
+            Cells::Float(Field::generate(size, |i, j| key.cell([i as i64, j as i64]).unit() as f32))
+        };
+        let mut terrain = Terrain::from_ground(Grid::new(size, 10.0).unwrap(), Field::generate(size, height)).unwrap();
+        terrain.grid.sea_level = Some(Height::saturating(-20.0));
+        terrain.nodata = Some(Field::generate(size, |i, j| (i * 31 + j * 17) % 997 == 0));
+        terrain.insert(&HARDNESS, unit("hardness")).unwrap();
+        terrain.insert(&PROTECT, unit("protect")).unwrap();
+        terrain.insert(&LOOSE, Cells::Height(Field::new(size, Height::saturating(0.05)))).unwrap();
+        terrain
+    }
+
+    #[test]
+    fn the_path_is_that_of_a_run_of_one_droplet() {
+        let terrain = hills();
+        let mut longest = 0;
+        for (number, stride) in [0.0, 10.0, 23.0, 40.0].into_iter().cycle().take(80).enumerate() {
+            let key = Key::new(number as u64, "start");
+            let start = [1700.0 * key.and(0).unit(), 1500.0 * key.and(1).unit()];
+            let radius = [0.0, 2.0, 3.5][number % 3];
+            let model = Droplets { stride, radius, count: 1, visits: true, evaporation: 0.01, ..Droplets::default() };
+            let path = trace(&model, &terrain, start, usize::MAX).unwrap();
+            let mut poured = terrain.clone();
+            let circle = Circle { middle: [start[1], start[0]], radius: 0.0 };
+            let budget = pour(&model, &mut poured, key, Some(circle)).unwrap();
+            longest = longest.max(path.len());
+            // The end of a droplet that is spent is a point and no step.
+            assert!((budget.particle_steps..=budget.particle_steps + 1).contains(&(path.len() as u64)), "{number}");
+            let volume = |units: i128| units as f64 / UNITS * terrain.grid.cell_area();
+            let sum = |sign: f64| path.iter().map(|point| (sign * point.moved).max(0.0)).sum::<f64>();
+            for (own, of_run) in [(sum(1.0), budget.eroded), (sum(-1.0), budget.deposited)] {
+                assert!((own - volume(of_run)).abs() <= 1e-9 * own, "{number}: {own} m³, {} m³", volume(of_run));
+            }
+            if stride <= 10.0 {
+                let Cells::Count(visits) = poured.take(&VISITS) else { panic!("counts") };
+                let mut counted = Field::new(terrain.grid.size, 0);
+                for [x, y] in path.iter().take(budget.particle_steps as usize).map(|point| point.place) {
+                    // Under the float's last bit a place may show in the next cell.
+                    counted[((y / 10.0 - 0.5 + 1e-9) as usize, (x / 10.0 - 0.5 + 1e-9) as usize)] += 1;
+                }
+                assert!(visits == counted, "{number}");
+            }
+            let few = trace(&model, &terrain, start, 5).unwrap();
+            assert_eq!(few, path[..path.len().min(5)]);
+        }
+        assert!(longest > 60, "{longest}");
+    }
+
+    #[test]
+    fn on_a_plane_it_runs_by_the_formulas() {
+        let ground = Field::generate([60, 9], |i, _| Height::saturating(500.0 - 3.0 * i as f64));
+        let terrain = Terrain::from_ground(Grid::new([60, 9], 10.0).unwrap(), ground).unwrap();
+        let model = Droplets { erosion: 0.0, gravity: 0.01, velocity: 2.0, ..Droplets::default() };
+        let path = trace(&model, &terrain, [45.0, 15.0], 1000).unwrap();
+        // From the centre of row 1 to that of row 59 the corners of 58 squares are there; the last step leads out.
+        assert_eq!(path.len(), 58);
+        for (k, point) in path.iter().enumerate() {
+            let k = k as f64;
+            let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-4 * b.abs(), "point {k}: {a} for {b}");
+            near(point.place[0], 45.0);
+            near(point.place[1], 15.0 + 10.0 * k);
+            near(point.elevation, 497.0 - 3.0 * k);
+            near(point.speed, (4.0 + 0.01 * 3.0 * k).sqrt());
+            near(point.water, libm::pow(0.9, k));
+            near(point.capacity, 3.0 * point.speed * point.water * 3.0 * 100.0);
+            assert_eq!((point.carried, point.moved), (0.0, 0.0));
+        }
+    }
+
+    #[test]
+    fn where_none_can_start_there_is_no_path() {
+        let model = Droplets::default();
+        let mut terrain = hills();
+        for place in [[-0.1, 5.0], [5.0, 1500.1], [f64::NAN, 5.0]] {
+            let refused = trace(&model, &terrain, place, 9).unwrap_err().to_string();
+            assert!(refused.starts_with("start."), "{refused}");
+        }
+        for corner in [[0.0, 0.0], [1700.0, 1500.0]] {
+            let _ = trace(&model, &terrain, corner, 9).unwrap();
+        }
+        assert!(trace(&model, &terrain, [900.0, 700.0], 0).unwrap().is_empty());
+        let mut void = terrain.clone();
+        void.nodata = Some(Field::new([150, 170], true));
+        assert!(trace(&model, &void, [900.0, 700.0], 9).unwrap().is_empty());
+        terrain.grid.sea_level = Some(Height::saturating(5000.0));
+        assert!(trace(&model, &terrain, [900.0, 700.0], 9).unwrap().is_empty());
+        for size in [[1, 1], [1, 30], [30, 1]] {
+            let line = Terrain::new(Grid::new(size, 10.0).unwrap());
+            assert!(trace(&model, &line, [5.0, 5.0], 9).unwrap().is_empty());
+        }
+        let flat = Terrain::new(Grid::new([2, 2], 10.0).unwrap());
+        assert_eq!(trace(&model, &flat, [10.0, 10.0], 9).unwrap().len(), 1, "nothing moves it");
+        let wide = Droplets { stride: 1e5, ..Droplets::default() };
+        assert!(trace(&wide, &flat, [10.0, 10.0], 9).is_err());
+    }
+}

@@ -1,0 +1,109 @@
+//! [`Backs`]: small dunes on the backs of large ones, on local levels.
+
+use std::f64::consts::TAU;
+
+use crate::models::dunes::Dunes;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_noise::gradient::noise;
+use thalweg_refine::{Join, JoinPatch};
+
+/// From crest to crest, in hops: a slab's hop is the least size of dunes.
+const SPACING: f64 = 1.5;
+
+/// Spacings, in cells, that a level lays: on wider cells nothing of them shows, on narrower ones they are there already.
+const CELLS: [f64; 2] = [8.0, 16.0];
+
+/// Height over spacing D, both in metres: 0.0677·D^0.8098 (Lancaster 1988, "Controls of eolian dune size and spacing", Geology 16).
+const HEIGHT: f64 = 0.0677;
+const GROWTH: f64 = 0.8098;
+
+/// How far crests are from even rows, in spacings, over noise of deviation 1/3; and the sides of the lattices, in spacings, of that noise and
+/// of the one by which crests end.
+const WANDER: f32 = 0.6;
+const BENDS: f64 = 3.0;
+const ENDS: f64 = 2.0;
+
+/// How steep they are, as a share of the back's own slope along the wind.
+const STEEP: f64 = 0.6;
+
+/// Slopes that fall off downwind between which they end: lee faces have none.
+const LEE: [f64; 2] = [0.1, 0.3];
+
+/// Dunes of one spacing across the wind, on sand that is thick enough: too small to stand on the cells of a global level.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Backs {
+    /// Metres from crest to crest.
+    spacing: f64,
+    /// Towards where the wind blows: southward and eastward.
+    wind: [f64; 2],
+    seed: u32,
+}
+
+impl Backs {
+    /// Over a global level of cells so many metres wide; `None` where those show them.
+    pub fn new(model: &Dunes, cell: f64, seed: u32) -> Option<Self> {
+        let from = model.wind.to_radians();
+        let backs = Self { spacing: SPACING * model.hop, wind: [libm::cos(from), -libm::sin(from)], seed };
+        (backs.spacing / cell < CELLS[0]).then_some(backs)
+    }
+
+    /// Noise of deviation 1/3 on a lattice of so many spacings, at a place southward and eastward in metres.
+    fn noise(&self, place: [f64; 2], side: f64, seed: u32) -> f32 {
+        let at = place.map(|metres| metres / (side * self.spacing));
+        let [y, x] = at.map(|at| at - at.floor());
+        let [i, j] = at.map(|at| (at.floor() as i64) as i32);
+        noise(j, i, x as f32, y as f32, self.seed ^ seed)
+    }
+}
+
+impl Join for Backs {
+    fn acts(&self, _level: u32, width: f64) -> bool {
+        (CELLS[0]..CELLS[1]).contains(&(self.spacing / width))
+    }
+
+    fn reach(&self, _level: u32, _width: f64) -> u32 {
+        2
+    }
+
+    fn sweeps(&self, _level: u32, _width: f64) -> u32 {
+        4
+    }
+
+    fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
+        let here = patch.height(cell);
+        let high = HEIGHT * libm::pow(self.spacing, GROWTH);
+        let sand = patch.sand(cell).metres() / high;
+        if sand < 0.05 {
+            return here;
+        }
+        let step = self.wind.map(|way| libm::round(2.0 * way) as i64);
+        let [before, after] = [-1, 1].map(|side| patch.height([cell[0] + side * step[0], cell[1] + side * step[1]]));
+        let run = 2.0 * ((step[0] * step[0] + step[1] * step[1]) as f64).sqrt() * patch.width();
+        let falls = f64::from(before.0.saturating_sub(after.0)) / UNITS / run;
+        let lee = ((falls - LEE[0]) / (LEE[1] - LEE[0])).clamp(0.0, 1.0);
+        let [x, y] = patch.place(cell);
+        let ends = (0.6 + 1.2 * f64::from(self.noise([y, x], ENDS, 0x656e_6473))).clamp(0.0, 1.0);
+        let bend = f64::from(WANDER * self.noise([y, x], BENDS, 0x6265_6e64));
+        let phase = TAU * ((y * self.wind[0] + x * self.wind[1]) / self.spacing + bend);
+        // A gentle back and a steeper lee.
+        let form = 0.5 * libm::sin(phase) - 0.15 * libm::sin(2.0 * phase);
+        // What is steeper than the back would be cut down to steps by the order of the tree.
+        let most = STEEP * falls.abs() * self.spacing / TAU;
+        let by = high.min(2.0 * most) * form * ends * (1.0 - lee) * sand.min(1.0);
+        Height::saturating(here.metres() + by)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn they_stand_on_the_one_level_that_can_show_them() {
+        let model = Dunes { hop: 20.0, ..Dunes::default() };
+        let backs = Backs::new(&model, 6.0, 1).unwrap();
+        let acting = (0..8).filter(|level| backs.acts(*level, 6.0 / f64::from(1 << level))).count();
+        assert_eq!(acting, 1);
+        assert!(Backs::new(&model, 3.0, 1).is_none(), "a global level of such cells has them");
+    }
+}

@@ -1,0 +1,230 @@
+//! Sand on the ground, and how it slides.
+
+use thalweg_flow::LENGTHS;
+
+/// The greatest drops at which sand stands, straight and diagonal, in units.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Repose([i32; 2]);
+
+impl Repose {
+    /// For a drop of so many units from a cell to the next.
+    pub(super) fn new(drop: f64) -> Self {
+        Self(LENGTHS.map(|length| (drop * length).round().min(f64::from(i32::MAX)) as i32))
+    }
+}
+
+/// Ground with the loose sand on it, a patch of a terrain or all of it.
+pub(super) struct Bed<'a> {
+    /// Elevation in units, of which the difference of two fits: see [`Height`](thalweg_core::terrain::height::Height).
+    pub(super) ground: &'a mut [i32],
+    /// Thickness of the loose part.
+    pub(super) loose: &'a mut [i32],
+    /// Cells without data.
+    pub(super) outside: Option<&'a [bool]>,
+    /// Cells from one row to the next.
+    pub(super) stride: usize,
+    /// First row and column that exist, and one past the last.
+    pub(super) valid: [[i32; 2]; 2],
+    pub(super) repose: Repose,
+    /// Units that have slid, counted at every cell.
+    pub(super) slid: i64,
+}
+
+/// The farthest that one disturbance makes sand slide, in cells; the next one takes it on from there.
+pub(super) const SLIDES: usize = 14;
+
+/// The most rounds of coming to rest.
+const ROUNDS: usize = 500;
+
+/// Neighbours, the straight ones first, and so not as [`STEPS`](thalweg_flow::STEPS) count them: of equally steep ones the first is
+/// taken.
+const AROUND: [[i32; 2]; 8] = [[-1, 0], [0, 1], [1, 0], [0, -1], [-1, 1], [1, 1], [1, -1], [-1, -1]];
+
+impl Bed<'_> {
+    /// Index of row `i`, column `j`.
+    #[inline(always)]
+    pub(super) fn at(&self, [i, j]: [i32; 2]) -> usize {
+        i as usize * self.stride + j as usize
+    }
+
+    /// Whether the cell exists.
+    #[inline(always)]
+    pub(super) fn is_within(&self, [i, j]: [i32; 2]) -> bool {
+        // One comparison an axis: what is under the first becomes a great number.
+        let [first, end] = self.valid;
+        let is_in = |x: i32, a: usize| ((x - first[a]) as u32) < (end[a] - first[a]) as u32;
+        is_in(i, 0) && is_in(j, 1)
+    }
+
+    /// Whether the cell exists and has data.
+    #[inline(always)]
+    pub(super) fn is_there(&self, cell: [i32; 2]) -> bool {
+        self.is_within(cell) && self.outside.is_none_or(|out| !out[self.at(cell)])
+    }
+
+    /// Lets what stands too steep over its neighbours slide from the cell, and on from where it comes to; whether any did.
+    #[inline(always)]
+    pub(super) fn slide_down(&mut self, cell: [i32; 2]) -> bool {
+        let mut here = cell;
+        for _ in 0..SLIDES {
+            let at = self.at(here);
+            if self.loose[at] <= 0 {
+                break;
+            }
+            let z = self.ground[at];
+            let Some((excess, next)) = self.steepest(here, |other, _| z - other) else { break };
+            let amount = excess.min(self.loose[at]);
+            self.shift(at, self.at(next), amount);
+            here = next;
+        }
+        here != cell
+    }
+
+    /// Lets sand slide into a cell that has sunk, and so on upwards.
+    #[inline(always)]
+    pub(super) fn slide_in(&mut self, cell: [i32; 2]) {
+        let mut here = cell;
+        for _ in 0..SLIDES {
+            let z = self.ground[self.at(here)];
+            let Some((excess, next)) = self.steepest(here, |other, loose| if loose > 0 { other - z } else { 0 }) else {
+                break;
+            };
+            let from = self.at(next);
+            let amount = excess.min(self.loose[from]);
+            self.shift(from, self.at(here), amount);
+            here = next;
+        }
+    }
+
+    /// Lets all cells creep towards their eastern and southern neighbours, but where the sand is near its angle of repose.
+    pub(super) fn even_out(&mut self, share: f32) {
+        let [first, end] = self.valid;
+        for i in first[0]..end[0] {
+            for j in first[1]..end[1] {
+                for beside in [[i, j + 1], [i + 1, j]] {
+                    if self.is_there([i, j]) && self.is_there(beside) {
+                        let (a, b) = (self.at([i, j]), self.at(beside));
+                        if self.is_gentle(a, b) {
+                            self.creep(a, b, share);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets all cells slide until nothing does.
+    pub(super) fn rest(&mut self) {
+        let [first, end] = self.valid;
+        for _ in 0..ROUNDS {
+            let mut any = false;
+            for i in first[0]..end[0] {
+                for j in first[1]..end[1] {
+                    any |= self.is_there([i, j]) && self.slide_down([i, j]);
+                }
+            }
+            if !any {
+                break;
+            }
+        }
+    }
+
+    /// Whether ground falls by less than half of what stands from one to the other of two neighbours along a row or column.
+    #[inline(always)]
+    pub(super) fn is_gentle(&self, a: usize, b: usize) -> bool {
+        (self.ground[a] - self.ground[b]).abs() < self.repose.0[0] / 2
+    }
+
+    /// Moves `share` of the difference between two neighbours from the higher to the lower, or what loose ground there is.
+    #[inline(always)]
+    pub(super) fn creep(&mut self, a: usize, b: usize, share: f32) {
+        let rise = self.ground[a] - self.ground[b];
+        let (from, to) = if rise > 0 { (a, b) } else { (b, a) };
+        let amount = (rise.abs() as f32 * share) as i32;
+        let amount = amount.min(self.loose[from]);
+        if amount > 0 {
+            self.shift(from, to, amount);
+        }
+    }
+
+    /// The neighbour to which `drop(its ground, its loose part)` is the most over what stands, and by how much; it is no more
+    /// than with any loose part over zero.
+    #[inline(always)]
+    fn steepest(&self, [i, j]: [i32; 2], drop: impl Fn(i32, i32) -> i32) -> Option<(i32, [i32; 2])> {
+        if self.is_within([i - 1, j - 1])
+            && self.is_within([i + 1, j + 1])
+            && !self.is_steep(self.at([i, j]), |other| drop(other, 1))
+        {
+            return None;
+        }
+        let mut most = (0, [i, j]);
+        for (k, [di, dj]) in AROUND.into_iter().enumerate() {
+            let cell = [i + di, j + dj];
+            if !self.is_there(cell) {
+                continue;
+            }
+            let at = self.at(cell);
+            let excess = drop(self.ground[at], self.loose[at]).saturating_sub(self.repose.0[k / 4]);
+            if excess > most.0 {
+                most = (excess, cell);
+            }
+        }
+        (most.0 > 0).then_some(most)
+    }
+
+    /// Whether `drop(its ground)` is more than what stands to any of the eight neighbours of an inner cell, there or not: it seldom
+    /// is, and without branches that takes a fraction of the time of looking for the steepest.
+    #[inline(always)]
+    fn is_steep(&self, at: usize, drop: impl Fn(i32) -> i32) -> bool {
+        let row = |k: usize| &self.ground[k - 1..k + 2];
+        let (north, here, south) = (row(at - self.stride), row(at), row(at + self.stride));
+        let straight = drop(north[1]).max(drop(here[0])).max(drop(here[2])).max(drop(south[1]));
+        let slant = drop(north[0]).max(drop(north[2])).max(drop(south[0])).max(drop(south[2]));
+        straight > self.repose.0[0] || slant > self.repose.0[1]
+    }
+
+    #[inline(always)]
+    fn shift(&mut self, from: usize, to: usize, amount: i32) {
+        self.ground[from] -= amount;
+        self.loose[from] -= amount;
+        self.ground[to] += amount;
+        self.loose[to] = self.loose[to].saturating_add(amount);
+        self.slid += i64::from(amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+
+    #[test]
+    fn the_first_of_the_steepest_neighbours_is_found() {
+        let repose = Repose([20, 28]);
+        for round in 0..3000 {
+            // Few levels, so that many are equal; about half of the middles stand too steep, or too low.
+            let number = |k: usize, to: f64| (to * Key::new(round, "bed").and(k as u64).unit()) as i32;
+            let mut ground: Vec<i32> = (0..9).map(|k| 4 * number(k, 9.0)).collect();
+            let mut loose: Vec<i32> = (0..9).map(|k| number(9 + k, 2.0)).collect();
+            let outside: Vec<bool> = (0..9).map(|k| k != 4 && number(18 + k, 6.0) == 0).collect();
+            for outside in [None, Some(outside.as_slice())] {
+                let (ground, loose) = (&mut ground, &mut loose);
+                let bed = Bed { ground, loose, outside, stride: 3, valid: [[0, 0], [3, 3]], repose, slid: 0 };
+                let falls = |other: i32, _: i32| bed.ground[4] - other;
+                let rises = |other: i32, loose: i32| if loose > 0 { other - bed.ground[4] } else { 0 };
+                for drop in [&falls as &dyn Fn(i32, i32) -> i32, &rises] {
+                    let mut most = (0, [1, 1]);
+                    for (k, [di, dj]) in AROUND.into_iter().enumerate() {
+                        let cell = [1 + di, 1 + dj];
+                        let at = bed.at(cell);
+                        let excess = drop(bed.ground[at], bed.loose[at]) - repose.0[k / 4];
+                        if excess > most.0 && outside.is_none_or(|outside| !outside[at]) {
+                            most = (excess, cell);
+                        }
+                    }
+                    assert_eq!(bed.steepest([1, 1], drop), (most.0 > 0).then_some(most), "round {round}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! Slabs of sand in the air: the particles of the model, and what becomes of them.
+
+use multiversion::multiversion;
+
+use crate::model::Budget;
+use crate::models::dunes::bed::{Bed, SLIDES};
+use crate::models::dunes::wind::{LIFT, LIFTS, MOST_TURN, SHADE, TURN};
+use crate::models::dunes::{BLOCK, Rules};
+use crate::process::particles::{Kernel, Particle, Patch, needed};
+use thalweg_core::base::cast::{nearest, share_of};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::declare::codec::{Row, columns};
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::{Height, UNITS_F32};
+use thalweg_core::terrain::{GROUND, LOOSE, PROTECT};
+
+/// A slab of sand on its way; or, without a load, a block of cells that are to be polled.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Slab {
+    number: u64,
+    cell: [i64; 2],
+    /// Part of the cell, southward and eastward from its north-western corner.
+    part: [f32; 2],
+    load: i32,
+    /// Hops taken, with the one that it is on.
+    hops: u32,
+}
+
+/// Hops after which all is laid.
+const MOST_HOPS: u32 = 64;
+
+/// A slab of less than this part of a whole one is not worth another hop.
+pub(super) const CRUMB: i32 = 8;
+
+/// How far beyond its tile a slab is followed, in cells.
+const MARGIN: usize = 4;
+
+/// The greatest factor on a hop: the wind's, and chance's.
+const FARTHEST: f32 = LIFTS[1] * 1.5;
+
+impl Particle for Slab {
+    fn number(&self) -> u64 {
+        self.number
+    }
+    fn cell(&self) -> [i64; 2] {
+        self.cell
+    }
+}
+
+impl Slab {
+    /// A block of cells to be polled, whose first has this number and place.
+    pub(super) fn block(number: u64, cell: [i64; 2]) -> Self {
+        Self { number, cell, part: [0.0; 2], load: 0, hops: 0 }
+    }
+
+    /// A slab that has come over the edge and comes down in this cell, at the given part of it.
+    pub(super) fn blown_in(number: u64, cell: [i64; 2], part: [f64; 2], load: i32) -> Self {
+        Self { number, cell, part: part.map(within), load, hops: 1 }
+    }
+
+    /// What it carries, in units.
+    pub(super) fn load(&self) -> i32 {
+        self.load
+    }
+
+    /// Makes it lay all that it carries where it is.
+    pub(super) fn drop_all(&mut self) {
+        self.hops = MOST_HOPS;
+    }
+
+    /// Counts its place from elsewhere.
+    pub(super) fn shift(&mut self, by: [i64; 2]) {
+        self.cell = [self.cell[0] + by[0], self.cell[1] + by[1]];
+    }
+}
+
+impl Row for Slab {
+    const THING: &'static str = "slab of sand";
+
+    columns! {
+        Slab {
+            number: i64, "1" = number;
+            row: i64, "cell" = cell[0];
+            column: i64, "cell" = cell[1];
+            carried: i64, "m/65536" = load;
+            hops: i64, "1" = hops;
+            part_south: f32, "cell" = part[0];
+            part_east: f32, "cell" = part[1];
+        }
+    }
+}
+
+impl Slab {
+    /// The same, if there can be one in the window of a grid.
+    pub(super) fn possible(self, grid: &Grid) -> Option<Self> {
+        let possible = grid.local(self.cell).is_some()
+            && self.load > 0
+            && self.hops <= MOST_HOPS
+            && self.part.iter().all(|part| (0.0..1.0).contains(part));
+        possible.then_some(self)
+    }
+}
+
+/// As `f32`, under 1 as it was.
+fn within(part: f64) -> f32 {
+    (part as f32).min(1.0 - f32::EPSILON)
+}
+
+/// A step's wind at work.
+pub(super) struct Flight<'a> {
+    rules: &'a Rules,
+    key: Key,
+    /// Southward and eastward parts of the wind.
+    wind: [f32; 2],
+    /// By how much the numbers of slabs grow from row to row.
+    columns: i64,
+}
+
+impl<'a> Flight<'a> {
+    pub(super) fn new(rules: &'a Rules, key: Key, wind: [f64; 2], columns: i64) -> Self {
+        Self { rules, key, wind: wind.map(|part| part as f32), columns }
+    }
+}
+
+impl Kernel for Flight<'_> {
+    type Particle = Slab;
+
+    fn step_reach(&self) -> usize {
+        // Where a hop would come down is looked at before it leaves the tile; its fall may set sand sliding.
+        let aside = MOST_TURN + self.rules.stray;
+        let stray = (1.0 + aside * aside).sqrt();
+        ((self.rules.hop * FARTHEST * stray).ceil() as usize).max(SLIDES) + 2
+    }
+
+    fn margin(&self) -> usize {
+        MARGIN
+    }
+
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Slab>) -> Result<Budget> {
+        let arrived = std::mem::take(queue);
+        let Patch { origin, stride, tile, valid, .. } = *patch;
+        let mut planes = patch.planes();
+        let mut height = |name| needed(name, planes.height(name));
+        let (ground, loose, repose) = (height(GROUND.name)?, height(LOOSE.name)?, self.rules.repose);
+        let factor = |name| needed(name, planes.factor(name));
+        let place = Place {
+            rules: *self.rules,
+            key: self.key,
+            wind: self.wind,
+            columns: self.columns,
+            bed: Bed { ground, loose, outside: planes.outside, stride, valid, repose, slid: 0 },
+            origin,
+            tile,
+            shade: factor(SHADE)?,
+            lift: factor(LIFT)?,
+            turn: factor(TURN)?,
+            protect: planes.factor(PROTECT.name),
+            tally: Tally::default(),
+        };
+        Ok(blow(place, &arrived, queue))
+    }
+}
+
+/// Lets what has arrived in a tile fly on, then polls its cells. All that is done for a slab becomes part of this, for the widest
+/// vectors that the machine has.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn blow(mut place: Place<'_>, arrived: &[Slab], queue: &mut Vec<Slab>) -> Budget {
+    for slab in arrived.iter().filter(|slab| slab.load > 0) {
+        place.fly(*slab, true, queue);
+    }
+    // Cells of a block in a scattered order, each block from another one on: neighbours are seldom polled in turn.
+    let blocks = || arrived.iter().filter(|slab| slab.load == 0);
+    let cells = (BLOCK * BLOCK) as u64;
+    for poll in 0..cells {
+        for block in blocks() {
+            let first = block.number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58;
+            let nth = ((37 * poll + first) % cells) as i64;
+            if let Some(slab) = place.poll(block, [nth / BLOCK, nth % BLOCK]) {
+                place.fly(slab, false, queue);
+            }
+        }
+    }
+    place.budget()
+}
+
+/// A tile at work. All that does not change is held, not referred to: what is written to the ground cannot have changed it, and
+/// need not be read again.
+struct Place<'a> {
+    rules: Rules,
+    key: Key,
+    wind: [f32; 2],
+    columns: i64,
+    bed: Bed<'a>,
+    origin: [i64; 2],
+    tile: [[i32; 2]; 2],
+    shade: &'a [f32],
+    lift: &'a [f32],
+    turn: &'a [f32],
+    protect: Option<&'a [f32]>,
+    tally: Tally,
+}
+
+/// What goes into the budget; narrower than that, for each slab counts here several times.
+#[derive(Default)]
+struct Tally {
+    eroded: i64,
+    deposited: i64,
+    exported: i64,
+    limited: u64,
+    particles: u64,
+    hops: u64,
+}
+
+impl Place<'_> {
+    fn budget(&self) -> Budget {
+        let Tally { eroded, deposited, exported, limited, particles, hops } = self.tally;
+        Budget {
+            eroded: (eroded + self.bed.slid).into(),
+            deposited: (deposited + self.bed.slid).into(),
+            exported: exported.into(),
+            limited,
+            particles,
+            particle_steps: hops,
+            ..Budget::default()
+        }
+    }
+
+    #[inline(always)]
+    fn local(&self, cell: [i64; 2]) -> [i32; 2] {
+        [(cell[0] - self.origin[0]) as i32, (cell[1] - self.origin[1]) as i32]
+    }
+
+    /// Whether ground in the cell is out of the wind.
+    #[inline(always)]
+    fn is_sheltered(&self, at: usize) -> bool {
+        let z = self.bed.ground[at];
+        (z as f32) * (1.0 / UNITS_F32) < self.shade[at] || z < self.rules.sea
+    }
+
+    /// Evens out a cell of the block with two neighbours, but not where it falls off from the wind into its shadow: brinks stay
+    /// sharp, while grooves that run with the wind fill. Then
+    /// takes a slab off it that is to fly, if the wind gets at it and there is sand.
+    #[inline(always)]
+    fn poll(&mut self, block: &Slab, offset: [i64; 2]) -> Option<Slab> {
+        let world = [block.cell[0] + offset[0], block.cell[1] + offset[1]];
+        let cell = self.local(world);
+        if !self.bed.is_there(cell) {
+            return None;
+        }
+        let at = self.bed.at(cell);
+        let sheltered = self.is_sheltered(at);
+        for beside in [[cell[0], cell[1] + 1], [cell[0] + 1, cell[1]]] {
+            if !self.bed.is_there(beside) {
+                continue;
+            }
+            let next = self.bed.at(beside);
+            if self.is_sheltered(next) == sheltered || self.bed.is_gentle(at, next) {
+                self.bed.creep(at, next, self.rules.creep);
+            }
+        }
+        if self.bed.loose[at] <= 0 || sheltered {
+            return None;
+        }
+        let mut load = self.rules.slab.min(self.bed.loose[at]);
+        if let Some(protect) = self.protect {
+            load = (f64::from(load) * (1.0 - f64::from(share_of(protect[at])))) as i32;
+        }
+        load = load.min(self.bed.ground[at].saturating_sub(Height::MIN.0));
+        if load <= 0 {
+            return None;
+        }
+        self.bed.ground[at] -= load;
+        self.bed.loose[at] -= load;
+        self.tally.eroded += i64::from(load);
+        self.tally.particles += 1;
+        self.bed.slide_in(cell);
+        // As cells are numbered, row by row of the world.
+        let number = block.number + (offset[0] * self.columns + offset[1]) as u64;
+        let [south, east] = self.key.and(number).and(1).pair();
+        Some(Slab { number, cell: world, part: [within(south), within(east)], load, hops: 0 })
+    }
+
+    /// Takes a slab from hop to hop until it has laid all, has left the world, or has left the tile: then it is queued.
+    #[inline(always)]
+    fn fly(&mut self, mut slab: Slab, mut comes_down: bool, queue: &mut Vec<Slab>) {
+        let mut cell = self.local(slab.cell);
+        if !self.bed.is_there(cell) {
+            self.tally.exported += i64::from(slab.load);
+            return;
+        }
+        let mut stopped = false;
+        loop {
+            if comes_down {
+                slab.load = self.come_down(cell, slab.load, stopped || slab.hops >= MOST_HOPS);
+            }
+            if slab.load == 0 {
+                return;
+            }
+            match self.hop(&slab, cell) {
+                Hop::Out => {
+                    self.tally.exported += i64::from(slab.load);
+                    return;
+                }
+                Hop::Stopped => stopped = true,
+                Hop::To(next, part) => {
+                    cell = next;
+                    slab.part = part;
+                    slab.hops += 1;
+                    let [first, end] = self.tile;
+                    if cell[0] < first[0] || cell[0] >= end[0] || cell[1] < first[1] || cell[1] >= end[1] {
+                        slab.cell = [self.origin[0] + i64::from(cell[0]), self.origin[1] + i64::from(cell[1])];
+                        queue.push(slab);
+                        return;
+                    }
+                }
+            }
+            comes_down = true;
+        }
+    }
+
+    /// Where a slab hops to.
+    #[inline(always)]
+    fn hop(&mut self, slab: &Slab, cell: [i32; 2]) -> Hop {
+        let (rules, wind) = (self.rules, self.wind);
+        let [u, v] = self.key.and(slab.number.wrapping_mul(64).wrapping_add(slab.hops.into())).pair();
+        let (u, v) = (u as f32, v as f32);
+        let at = self.bed.at(cell);
+        let length = rules.hop * self.lift[at] * (0.5 + u);
+        let stray = self.turn[at] + rules.stray * (2.0 * v - 1.0);
+        let way = [wind[0] - stray * wind[1], wind[1] + stray * wind[0]];
+        self.tally.hops += 1;
+        // Before ground that is too steep, half as far; else not at all.
+        for length in [length, 0.5 * length] {
+            let (south, east) = (slab.part[0] + length * way[0], slab.part[1] + length * way[1]);
+            // A hop is some hundreds of cells at most, as `Dunes::check` has it.
+            let (down, right) = (south.floor(), east.floor());
+            let next = [cell[0] + nearest(down), cell[1] + nearest(right)];
+            if let Some(side) = self.beyond(next) {
+                return if rules.edges[side] == Edge::Open { Hop::Out } else { Hop::Stopped };
+            }
+            let to = self.bed.at(next);
+            if self.bed.outside.is_some_and(|outside| outside[to]) {
+                return Hop::Out;
+            }
+            let rise = self.bed.ground[to] as f32 - self.bed.ground[at] as f32;
+            if rise <= rules.climb * length.max(1.0) {
+                const MOST: f32 = 1.0 - f32::EPSILON;
+                return Hop::To(next, [(south - down).min(MOST), (east - right).min(MOST)]);
+            }
+        }
+        Hop::Stopped
+    }
+
+    /// The edge beyond which a cell lies, of two the first from the north on, clockwise.
+    #[inline(always)]
+    fn beyond(&self, [i, j]: [i32; 2]) -> Option<usize> {
+        if self.bed.is_within([i, j]) {
+            return None;
+        }
+        let [first, end] = self.bed.valid;
+        [i < first[0], j >= end[1], i >= end[0], j < first[1]].into_iter().position(|beyond| beyond)
+    }
+
+    /// Lays what stays of a load in the cell, or `all` of it; what is left.
+    #[inline(always)]
+    fn come_down(&mut self, cell: [i32; 2], load: i32, all: bool) -> i32 {
+        let rules = self.rules;
+        let at = self.bed.at(cell);
+        let share = rules.on_rock + (rules.on_sand - rules.on_rock) * rules.sandy(self.bed.loose[at]);
+        let stays = (load as f32 * share).ceil().min(load as f32) as i32;
+        // A last crumb goes with the rest.
+        let whole = all || self.is_sheltered(at) || load - stays < rules.slab / CRUMB;
+        let laid = if whole { load } else { stays.min(load) }.min(Height::MAX.0 - self.bed.ground[at]);
+        self.bed.ground[at] += laid;
+        self.bed.loose[at] = self.bed.loose[at].saturating_add(laid);
+        self.tally.deposited += i64::from(laid);
+        self.bed.slide_down(cell);
+        if all && laid < load {
+            self.tally.limited += 1;
+            self.tally.exported += i64::from(load - laid);
+            return 0;
+        }
+        load - laid
+    }
+}
+
+/// What becomes of a hop.
+enum Hop {
+    /// Over the edge, or into missing data.
+    Out,
+    /// A wall or a cliff is in the way.
+    Stopped,
+    /// To a cell of the patch, and the part of it.
+    To([i32; 2], [f32; 2]),
+}

@@ -1,0 +1,179 @@
+//! What the ground does to the wind: shadows behind what stands high, speed over what rises out of its surroundings.
+
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use crate::models::dunes::hills::{flow, means, spread};
+use crate::models::dunes::{Dunes, MEMORY};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+
+/// The names of [`Air`]'s planes.
+pub(super) const SHADE: &str = "shade";
+pub(super) const LIFT: &str = "lift";
+pub(super) const TURN: &str = "turn";
+
+/// The wind of a step, cell by cell.
+pub(super) struct Air {
+    /// Elevation in metres up to which the place lies in shadow of what is upwind.
+    pub(super) shade: Field<f32>,
+    /// How many times as far as on a plain a slab hops from here.
+    pub(super) lift: Field<f32>,
+    /// Tangent of how far the wind turns to its left, round what stands high.
+    pub(super) turn: Field<f32>,
+}
+
+/// The least and the greatest factor by which the wind's speed changes a hop.
+pub(super) const LIFTS: [f32; 2] = [0.25, 3.0];
+
+/// The greatest tangent of the angle by which hills turn the wind.
+pub(super) const MOST_TURN: f32 = 0.75;
+
+/// What the flow over hills adds to a hop and to its turning, as a share of what `speed_up` says.
+const OVER: f32 = 0.42;
+
+/// Nothing upwind.
+const CLEAR: f32 = -1e9;
+
+impl Air {
+    /// Sweeps the ground along the wind, which blows southward and eastward by `wind`, rows across it one after another.
+    /// What lies upwind of a cell is taken between the two nearest cells of the row before; the world goes on at its sides
+    /// as it ends there.
+    pub(super) fn new(terrain: &Terrain, wind: [f64; 2], model: &Dunes) -> Self {
+        let grid = &terrain.grid;
+        // Rows of the sweep are columns of the terrain where the wind blows along rows.
+        let turned = wind[1].abs() > wind[0].abs();
+        let [ahead, aside] = if turned { [wind[1], wind[0]] } else { wind };
+        let ground = metres(terrain);
+        let heights = if turned { ground.turned() } else { ground.clone() };
+        let [rows, cols] = heights.size();
+        let step = grid.cell / ahead.abs();
+        let memory = MEMORY * model.hop;
+        let sweep = Sweep {
+            beside: if aside * ahead.signum() > 0.0 { 0 } else { 2 },
+            part: (aside / ahead).abs() as f32,
+            fall: (libm::tan(model.shadow.to_radians()) * step) as f32,
+            keep: libm::exp(-step / memory) as f32,
+            lift: (model.speed_up / memory) as f32,
+        };
+        let mut shade = Field::new([rows, cols], CLEAR);
+        let mut lift = Field::new([rows, cols], 1.0);
+        // Crest lines and means of the row before, with the row's ends said twice.
+        let (mut crest, mut mean) = (vec![CLEAR; cols + 2], vec![f32::NAN; cols + 2]);
+        for n in 0..rows {
+            let r = if ahead > 0.0 { n } else { rows - 1 - n };
+            sweep.row(heights.row(r), [&mut crest, &mut mean], shade.row_mut(r), lift.row_mut(r));
+        }
+        if turned {
+            (shade, lift) = (shade.turned(), lift.turned());
+        }
+        let turn = Self::bend(terrain, ground, wind, model, &shade, &mut lift);
+        Self { shade, lift, turn }
+    }
+
+    /// Quickens the hops where air is pressed over what stands high, dead air in its lee with it, and says how far the wind
+    /// turns. Cells of two hops do: nothing smaller stands long.
+    fn bend(
+        terrain: &Terrain,
+        ground: Field<f32>,
+        wind: [f64; 2],
+        model: &Dunes,
+        shade: &Field<f32>,
+        lift: &mut Field<f32>,
+    ) -> Field<f32> {
+        let grid = &terrain.grid;
+        let times = (2.0 * model.hop / grid.cell).ceil().clamp(1.0, 64.0) as usize;
+        let level = terrain.nodata.as_ref().map_or(0.0, |_| level(terrain));
+        let mut tops = ground;
+        tops.par_rows_mut().for_each(|(i, row)| {
+            for (top, shade) in row.iter_mut().zip(shade.row(i)) {
+                *top = if top.is_nan() { level } else { top.max(*shade) };
+            }
+        });
+        let width = (grid.cell * times as f64) as f32;
+        let gain = OVER * model.speed_up as f32;
+        let [quicker, aside] = flow(&means(&tops, times), width, wind.map(|part| part as f32));
+        let quicker = spread(&quicker, times, grid.size);
+        lift.par_rows_mut().for_each(|(i, row)| {
+            for (lift, quicker) in row.iter_mut().zip(quicker.row(i)) {
+                *lift = (*lift + gain * quicker).clamp(LIFTS[0], LIFTS[1]);
+            }
+        });
+        let aside = aside.map(|aside| (gain * aside).clamp(-MOST_TURN, MOST_TURN));
+        spread(&aside, times, grid.size)
+    }
+}
+
+/// The ground in metres; no number where there is no data.
+fn metres(terrain: &Terrain) -> Field<f32> {
+    let mut metres = Field::new(terrain.grid.size, 0.0);
+    metres.par_rows_mut().for_each(|(i, row)| {
+        for (metres, height) in row.iter_mut().zip(terrain.ground.row(i)) {
+            *metres = height.metres_f32();
+        }
+        if let Some(nodata) = &terrain.nodata {
+            row.iter_mut().zip(nodata.row(i)).filter(|(_, void)| **void).for_each(|(metres, _)| *metres = f32::NAN);
+        }
+    });
+    metres
+}
+
+/// Mean elevation of what is known: where nothing is, the ground is as high as the rest.
+fn level(terrain: &Terrain) -> f32 {
+    let [rows, cols] = terrain.grid.size;
+    let (sum, count) = (0..rows)
+        .flat_map(|i| (0..cols).map(move |j| (i, j)))
+        .filter(|(i, j)| !terrain.is_nodata(*i, *j))
+        .fold((0.0, 0.0), |(sum, count), at| (sum + terrain.ground[at].metres(), count + 1.0));
+    if count > 0.0 { (sum / count) as f32 } else { 0.0 }
+}
+
+/// How a sweep goes from one row to the next.
+struct Sweep {
+    /// Where the neighbour in the padded row before lies that counts for `part`: 0 to the west, 2 to the east.
+    beside: usize,
+    part: f32,
+    /// How far a shadow falls from row to row, in metres.
+    fall: f32,
+    /// What the mean keeps of itself from row to row.
+    keep: f32,
+    /// Gain of a hop per metre over the mean.
+    lift: f32,
+}
+
+impl Sweep {
+    fn row(&self, heights: &[f32], [crest, mean]: [&mut Vec<f32>; 2], shade: &mut [f32], lift: &mut [f32]) {
+        sweep_on(self, heights, [crest, mean], shade, lift);
+        let cols = heights.len();
+        for row in [crest, mean] {
+            row[0] = row[1];
+            row[cols + 1] = row[cols];
+        }
+    }
+}
+
+/// The crest lines and means of a row, from those of the row before, between their ends.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn sweep_on(sweep: &Sweep, heights: &[f32], lines: [&mut [f32]; 2], shade: &mut [f32], lift: &mut [f32]) {
+    let cols = heights.len();
+    let [crest, mean] = lines;
+    let (shade, lift) = (&mut shade[..cols], &mut lift[..cols]);
+    for (row, between) in [(&*crest, &mut *shade), (&*mean, &mut *lift)] {
+        let (near, beside) = (&row[1..][..cols], &row[sweep.beside..][..cols]);
+        for j in 0..cols {
+            between[j] = (1.0 - sweep.part) * near[j] + sweep.part * beside[j];
+        }
+    }
+    let (crest, mean) = (&mut crest[1..][..cols], &mut mean[1..][..cols]);
+    for j in 0..cols {
+        let (z, before, shadow) = (heights[j], lift[j], shade[j] - sweep.fall);
+        let before = if before.is_nan() { z } else { before };
+        let now = if z.is_nan() { before } else { sweep.keep * before + (1.0 - sweep.keep) * z };
+        mean[j] = now;
+        shade[j] = shadow;
+        // The greater of the two, and the shadow where there is no data.
+        crest[j] = if z > shadow { z } else { shadow };
+        let rise = if z.is_nan() { 0.0 } else { z - now };
+        lift[j] = if rise.is_nan() { 1.0 } else { 1.0 + sweep.lift * rise };
+    }
+}

@@ -1,0 +1,128 @@
+//! [`Marks`]: a set of cells that costs what is in it, not what the map is.
+
+use thalweg_core::terrain::field::Size;
+
+/// Bits in a word.
+const WORD: usize = 64;
+
+/// A set of cells: a bit a cell, rows from whole words on, and a bit for each word that is not empty.
+pub struct Marks {
+    size: Size,
+    /// Words of a row.
+    words: usize,
+    bits: Vec<u64>,
+    filled: Vec<u64>,
+}
+
+impl Marks {
+    /// No cell of `size`.
+    pub fn new(size: Size) -> Self {
+        let words = size[1].div_ceil(WORD);
+        let count = size[0] * words;
+        Self { size, words, bits: vec![0; count], filled: vec![0; count.div_ceil(WORD)] }
+    }
+
+    /// Bytes that the marks of so many cells take.
+    pub fn bytes([rows, cols]: Size) -> u64 {
+        let words = (rows * cols.div_ceil(WORD)) as u64;
+        8 * (words + words.div_ceil(WORD as u64))
+    }
+
+    /// Adds cell (i, j).
+    #[inline]
+    pub fn set(&mut self, i: usize, j: usize) {
+        self.add(i * self.words + j / WORD, 1 << (j % WORD));
+    }
+
+    /// Adds every cell.
+    pub fn fill(&mut self) {
+        let last = u64::MAX >> (self.words * WORD - self.size[1]);
+        for word in 0..self.bits.len() {
+            self.add(word, if (word + 1).is_multiple_of(self.words) { last } else { u64::MAX });
+        }
+    }
+
+    /// Hands each cell to `take`, in row-major order, and forgets it.
+    pub fn drain(&mut self, mut take: impl FnMut(usize, usize)) {
+        self.drain_words(|words, word, mut bits| {
+            let (i, first) = (word / words, word % words * WORD);
+            while bits != 0 {
+                take(i, first + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        });
+    }
+
+    /// Adds these cells and their eight neighbours to `other`, and forgets them.
+    pub fn spread(&mut self, other: &mut Self) {
+        let (rows, last) = (self.size[0], u64::MAX >> (self.words * WORD - self.size[1]));
+        self.drain_words(|words, word, bits| {
+            let (i, w) = (word / words, word % words);
+            let within = if w + 1 == words { last } else { u64::MAX };
+            let wide = (bits | (bits << 1) | (bits >> 1)) & within;
+            for row in i.saturating_sub(1)..(i + 2).min(rows) {
+                let at = row * words + w;
+                other.add(at, wide);
+                if bits & 1 != 0 && w > 0 {
+                    other.add(at - 1, 1 << (WORD - 1));
+                }
+                if bits >> (WORD - 1) != 0 && w + 1 < words {
+                    other.add(at + 1, 1);
+                }
+            }
+        });
+    }
+
+    #[inline]
+    fn add(&mut self, word: usize, bits: u64) {
+        self.bits[word] |= bits;
+        self.filled[word / WORD] |= 1 << (word % WORD);
+    }
+
+    fn drain_words(&mut self, mut take: impl FnMut(usize, usize, u64)) {
+        for (group, filled) in self.filled.iter_mut().enumerate() {
+            while *filled != 0 {
+                let word = group * WORD + filled.trailing_zeros() as usize;
+                take(self.words, word, std::mem::take(&mut self.bits[word]));
+                *filled &= *filled - 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use thalweg_core::base::rng::Key;
+
+    #[test]
+    fn marks_are_a_set_and_spread_to_neighbours() {
+        for (number, size) in [[1, 1], [3, 64], [5, 65], [40, 63], [9, 200], [200, 3]].into_iter().enumerate() {
+            let key = Key::ZERO.and(number as u64);
+            let place = |n: u64| [0, 1].map(|a| (key.and(n).and(a as u64).bits() % size[a] as u64) as usize);
+            let mut set: BTreeSet<[usize; 2]> = (0..25).map(place).collect();
+            set.extend([[0, 0], [size[0] - 1, size[1] - 1], [0, size[1] - 1]]);
+            let marked = || {
+                let mut marks = Marks::new(size);
+                set.iter().for_each(|[i, j]| marks.set(*i, *j));
+                marks
+            };
+            let cells = |marks: &mut Marks| {
+                let mut cells = Vec::new();
+                marks.drain(|i, j| cells.push([i, j]));
+                cells
+            };
+            let mut marks = marked();
+            assert_eq!(cells(&mut marks), set.iter().copied().collect::<Vec<_>>());
+            assert!(cells(&mut marks).is_empty());
+            let mut wide = Marks::new(size);
+            marked().spread(&mut wide);
+            let all = (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| [i, j]));
+            let near = |at: &[usize; 2]| set.iter().any(|s| (0..2).all(|a| s[a].abs_diff(at[a]) <= 1));
+            assert_eq!(cells(&mut wide), all.filter(near).collect::<Vec<_>>());
+            wide.fill();
+            assert_eq!(cells(&mut wide).len(), size[0] * size[1]);
+        }
+    }
+}

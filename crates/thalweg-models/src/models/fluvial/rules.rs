@@ -1,0 +1,274 @@
+//! What one cell's water does in a step, from the ground as the last step left it.
+
+use crate::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
+use thalweg_core::base::cast::share_of;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::{LENGTHS, STEPS};
+
+/// Deepest water that counts for what flows, in units: products of two depths then fit 64 bits.
+const DEEPEST: i64 = 1 << 31;
+
+/// Most sediment on a cell, in units: two of them never overflow.
+pub const MAX_SUSPENDED: i32 = (1 << 30) - 1;
+
+/// Deepest water that is kept, in units (16 000 km).
+pub const MAX_WATER: i64 = 1 << 40;
+
+/// A depth of water in whole units, whatever stands in the layer.
+#[inline]
+pub fn units_of(depth: f32) -> i64 {
+    let units = depth * UNITS as f32;
+    if units > 0.0 && units.is_finite() { (units as i64).min(MAX_WATER) } else { 0 }
+}
+
+/// The terrain as a step finds it.
+pub struct Scene<'a> {
+    /// Cells, edges and sea.
+    pub grid: &'a Grid,
+    /// Elevation.
+    pub ground: &'a Field<Height>,
+    /// Depth of water in metres, in whole units.
+    pub water: &'a Field<f32>,
+    /// Sediment in the water.
+    pub suspended: &'a Field<Height>,
+    /// Loose upper part of the ground.
+    pub loose: Option<&'a Field<Height>>,
+    /// Cells without data.
+    pub nodata: Option<&'a Field<bool>>,
+    /// Share of a cut that bedrock withstands.
+    pub hardness: Option<&'a Field<f32>>,
+    /// Share of a cut that is withheld.
+    pub protect: Option<&'a Field<f32>>,
+}
+
+/// What a cell gives in a step, in units.
+#[derive(Clone, Copy, Default)]
+pub struct Plan {
+    /// Row-major number of the cell.
+    pub at: u32,
+    /// Water to each neighbour.
+    pub water: [u32; 8],
+    /// Sediment to each neighbour.
+    pub solid: [u32; 8],
+    /// Neighbours beyond an open edge or without data: what goes there leaves the world.
+    pub beyond: u8,
+    /// Neighbours in the sea: water that goes there is gone.
+    pub sea: u8,
+    /// Dug from the ground here.
+    pub dug: i32,
+    /// Laid on the ground here.
+    pub laid: i32,
+    /// Whether the highest accepted ground held back what was to be laid.
+    pub limited: bool,
+}
+
+/// The parameters as a step on this grid uses them.
+pub struct Rules {
+    capacity: f64,
+    deposition: f64,
+    softness: f64,
+    capacity_from: CapacityFrom,
+    /// Units of fall per unit of slope to each neighbour, straight and diagonal.
+    run: [f64; 2],
+    receivers: Receivers,
+    full: bool,
+    pits: bool,
+    floor: i32,
+    sea: Option<i32>,
+    /// Where in 0..1 this step rounds amounts of sediment up: what is under a unit is dug or laid in some steps.
+    phase: f64,
+}
+
+impl Rules {
+    /// As `model` has them, for step number `step`.
+    pub fn new(model: &Fluvial, grid: &Grid, step: u32) -> Self {
+        Self {
+            capacity: model.capacity,
+            deposition: model.deposition,
+            softness: model.softness,
+            capacity_from: model.capacity_from,
+            run: LENGTHS.map(|steps| steps * grid.cell * UNITS),
+            receivers: model.receivers,
+            full: model.moves == Moves::Full,
+            pits: model.pits,
+            floor: Height::saturating(model.floor).0,
+            sea: grid.sea_level.map(|sea| sea.0),
+            // Multiples of the golden section (in 2³²nds) fall as evenly as can be; step 0 rounds down.
+            phase: f64::from(step.wrapping_mul(2_654_435_769)) / 4_294_967_296.0,
+        }
+    }
+
+    /// Whether ground of this height lies in the sea.
+    #[inline]
+    pub fn is_sea(&self, ground: Height) -> bool {
+        self.sea.is_some_and(|sea| ground.0 <= sea)
+    }
+
+    /// Whole units of an amount ≥ 0, up in some steps and down in others so that many steps make the amount.
+    #[inline]
+    fn units(&self, amount: f64) -> i32 {
+        (amount + self.phase).min(f64::from(MAX_SUSPENDED)) as i32
+    }
+
+    /// What the cell does that has water or sediment.
+    pub fn plan(&self, scene: &Scene<'_>, at: u32) -> Plan {
+        let cols = scene.grid.cols();
+        let (i, j) = (at as usize / cols, at as usize % cols);
+        let mut plan = Plan { at, ..Plan::default() };
+        let ground = scene.ground[(i, j)].0;
+        let sediment = scene.suspended[(i, j)].0;
+        let depth = units_of(scene.water[(i, j)]).min(DEEPEST);
+        if self.is_sea(Height(ground)) {
+            self.lay(&mut plan, ground, sediment);
+            return plan;
+        }
+        let Flow { moved, fall, bed } =
+            if depth > 0 { self.share_out(scene, [i, j], depth, &mut plan) } else { Flow::default() };
+        if moved == 0 {
+            self.lay(&mut plan, ground, sediment.min(self.units(self.deposition * f64::from(sediment))));
+            return plan;
+        }
+        let capacity = self.capacity
+            * match self.capacity_from {
+                CapacityFrom::Moved => moved as f64,
+                CapacityFrom::Whole => depth as f64,
+                CapacityFrom::Fall => fall,
+            };
+        let missing = capacity - f64::from(sediment);
+        let out = if missing <= 0.0 {
+            let out = self.units(capacity).min(sediment);
+            let over = sediment - out;
+            self.lay(&mut plan, ground, over.min(self.units(self.deposition * f64::from(over))));
+            out
+        } else {
+            plan.dug = self.dug(scene, [i, j], self.softness * missing, bed).min(MAX_SUSPENDED - sediment);
+            sediment + plan.dug
+        };
+        if out > 0 {
+            for (solid, water) in plan.solid.iter_mut().zip(plan.water) {
+                *solid = part_of(i64::from(out), i64::from(water), moved) as u32;
+            }
+        }
+        plan
+    }
+
+    /// What a drop lifts that falls on the cell, of `amount` units.
+    pub fn lifted(&self, scene: &Scene<'_>, [i, j]: [usize; 2], amount: f64) -> i32 {
+        let room = MAX_SUSPENDED - scene.suspended[(i, j)].0;
+        let outside = scene.nodata.is_some_and(|mask| mask[(i, j)]) || self.is_sea(scene.ground[(i, j)]);
+        if outside { 0 } else { self.dug(scene, [i, j], amount, i32::MIN).min(room) }
+    }
+
+    /// Lays up to `amount` on the cell.
+    fn lay(&self, plan: &mut Plan, ground: i32, amount: i32) {
+        plan.laid = amount.min(Height::MAX.0 - ground).max(0);
+        plan.limited = plan.laid < amount;
+    }
+
+    /// What is dug when `amount` is to be: loose ground first, and bedrock as its hardness lets it.
+    fn dug(&self, scene: &Scene<'_>, [i, j]: [usize; 2], amount: f64, bed: i32) -> i32 {
+        let factor = |field: Option<&Field<f32>>| field.map_or(0.0, |field| f64::from(share_of(field[(i, j)])));
+        let amount = amount * (1.0 - factor(scene.protect));
+        let loose = scene.loose.map_or(0.0, |loose| f64::from(loose[(i, j)].0));
+        let rock = (amount - loose).max(0.0) * (1.0 - factor(scene.hardness));
+        let lowest = if self.pits { self.floor } else { bed.max(self.floor) };
+        self.units(amount.min(loose) + rock).min(scene.ground[(i, j)].0.saturating_sub(lowest)).max(0)
+    }
+
+    /// Shares out the cell's water.
+    #[inline]
+    fn share_out(&self, scene: &Scene<'_>, [i, j]: [usize; 2], depth: i64, plan: &mut Plan) -> Flow {
+        let [rows, cols] = scene.grid.size;
+        let ground = scene.ground[(i, j)].0;
+        let surface = i64::from(ground) + depth;
+        let mut drops = [0i64; 8];
+        let mut grounds = [i32::MAX; 8];
+        for (k, [di, dj]) in STEPS.iter().enumerate() {
+            let (r, c) = (i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj));
+            let inside = r < rows && c < cols;
+            if !inside && !leads_out(scene.grid, [i, j], [*di, *dj]) {
+                continue;
+            }
+            if !inside || scene.nodata.is_some_and(|mask| mask[(r, c)]) {
+                // Beyond, the ground goes on level and dry.
+                plan.beyond |= 1 << k;
+                (grounds[k], drops[k]) = (ground, depth);
+                continue;
+            }
+            let z = scene.ground[(r, c)].0;
+            (grounds[k], drops[k]) = if let Some(sea) = self.sea.filter(|sea| z <= *sea) {
+                plan.sea |= 1 << k;
+                (sea, surface - i64::from(sea))
+            } else {
+                (z, surface - (i64::from(z) + units_of(scene.water[(r, c)]).min(DEEPEST)))
+            };
+        }
+        let highest = drops.into_iter().max().unwrap_or(0);
+        let lowest = grounds.into_iter().min().unwrap_or(i32::MAX);
+        let takes = |k: usize| match self.receivers {
+            Receivers::All => drops[k] > 0,
+            Receivers::Lowest => highest > 0 && drops[k] == highest,
+            Receivers::LowestGround => lowest <= ground && grounds[k] == lowest,
+        };
+        let taking: u8 = (0..8).filter(|k| takes(*k)).map(|k| 1 << k).sum();
+        let count = i64::from(taking.count_ones());
+        let parts = if self.full { 1 } else { count + 1 };
+        let each = || (0..8).filter(|k| taking >> k & 1 == 1);
+        let sum: i64 = each().map(|k| drops[k]).sum();
+        let least = each().map(|k| drops[k]).fold(depth, i64::min).max(0);
+        let mut flow = Flow { bed: i32::MAX, ..Flow::default() };
+        for k in each() {
+            // Rounded down each on its own: what is left over stays, and no order of neighbours shows.
+            let amount = match self.receivers {
+                Receivers::All => part_of(depth.min(drops[k]), drops[k], sum * parts),
+                _ => part_of(least, 1, count * parts),
+            };
+            plan.water[k] = amount as u32;
+            flow.moved += amount;
+            flow.bed = flow.bed.min(grounds[k]);
+        }
+        if self.capacity_from == CapacityFrom::Fall && flow.moved > 0 {
+            let fall = |k: usize| f64::from(plan.water[k]) * (drops[k] as f64 / self.run[k % 2]).clamp(0.0, 1.0);
+            // Opposite neighbours first: a turned or mirrored terrain then gives the same bits.
+            let pairs = |k: usize| (fall(k) + fall(k + 4)) + (fall(k + 2) + fall(k + 6));
+            flow.fall = pairs(0) + pairs(1);
+        }
+        flow
+    }
+}
+
+/// The water that leaves a cell in a step.
+#[derive(Default)]
+struct Flow {
+    /// All of it, in units.
+    moved: i64,
+    /// Each part times the tangent of its fall.
+    fall: f64,
+    /// The lowest ground that takes some.
+    bed: i32,
+}
+
+/// a·b/c rounded down, for 0 ≤ a·b < 2⁶³ and 0 < c < 2⁵³.
+#[inline]
+fn part_of(a: i64, b: i64, c: i64) -> i64 {
+    let product = a * b;
+    if product < 1 << 53 {
+        // Exact: a quotient that is not whole is 1/c or more below the next whole number, its rounding error less.
+        (product as f64 / c as f64) as i64
+    } else {
+        product / c
+    }
+}
+
+/// Whether a step out of this window leaves the world, over open sides alone.
+fn leads_out(grid: &Grid, [i, j]: [usize; 2], [di, dj]: [isize; 2]) -> bool {
+    let [row, col] = grid.world_cell(i, j);
+    let (row, col) = (row + di as i64, col + dj as i64);
+    let [rows, cols] = grid.world.map(|n| n as i64);
+    // A window's own border is no edge: beyond it lies the next tile, and no side is crossed.
+    let crossed = [row < 0, col >= cols, row >= rows, col < 0];
+    let mut sides = crossed.iter().zip(grid.edges).filter(|(crossed, _)| **crossed).peekable();
+    sides.peek().is_some() && sides.all(|(_, edge)| edge == Edge::Open)
+}

@@ -1,0 +1,171 @@
+//! The terrain at work, and what is done to it; every change of water and ground goes through here, and is counted.
+
+use crate::model::Budget;
+use crate::models::fluvial::marks::Marks;
+use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Scene, units_of};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{HARDNESS, PROTECT, Terrain};
+use thalweg_flow::STEPS;
+
+/// What was done, in units.
+#[derive(Default)]
+pub struct Tally {
+    /// Taken from the ground.
+    pub eroded: i64,
+    /// Laid on the ground.
+    pub deposited: i64,
+    /// Carried out of the world.
+    pub exported: i64,
+    /// Times that a limit of heights or amounts held a cell back.
+    pub limited: u64,
+    /// Water that rained.
+    pub rained: i128,
+    /// Water from springs and the drop.
+    pub poured: i128,
+    /// Water that evaporated.
+    pub evaporated: i128,
+    /// Water that left over edges or into the sea.
+    pub drained: i128,
+}
+
+impl Tally {
+    /// As a ledger.
+    pub fn budget(&self, water: &Water, grid: &Grid) -> Budget {
+        let cubic = |units: f64| units / UNITS * grid.cell_area();
+        Budget {
+            eroded: self.eroded.into(),
+            deposited: self.deposited.into(),
+            exported: self.exported.into(),
+            limited: self.limited,
+            rained: cubic(self.rained as f64),
+            // What rounding of depths makes is poured in, what it loses has drained.
+            poured: cubic(self.poured as f64 + (-water.lost).max(0.0)),
+            evaporated: cubic(self.evaporated as f64),
+            drained: cubic(self.drained as f64 + water.lost.max(0.0)),
+            ..Budget::default()
+        }
+    }
+}
+
+/// Depths of water, in whole units of height.
+pub struct Water {
+    /// In metres.
+    pub depths: Field<f32>,
+    /// Water that a layer of `f32` cannot hold, or that stood there in parts of a unit, in units; 0 under 256 m.
+    pub lost: f64,
+}
+
+impl Water {
+    /// The depth over a cell.
+    #[inline]
+    pub fn units(&self, [i, j]: [usize; 2]) -> i64 {
+        units_of(self.depths[(i, j)])
+    }
+
+    /// Gives a cell so much more water, or less.
+    #[inline]
+    pub fn add(&mut self, [i, j]: [usize; 2], more: i64) {
+        let cell = &mut self.depths[(i, j)];
+        let depth = (units_of(*cell) + more).clamp(0, MAX_WATER);
+        let before = if cell.is_finite() { f64::from(*cell) } else { 0.0 };
+        *cell = (depth as f64 / UNITS) as f32;
+        self.lost += (before - f64::from(*cell)) * UNITS + more as f64;
+    }
+}
+
+/// The terrain at work, its layers of water and sediment taken out of it.
+pub struct State<'a> {
+    /// All but these layers.
+    pub terrain: &'a mut Terrain,
+    /// Water.
+    pub water: Water,
+    /// Sediment in the water.
+    pub suspended: Field<Height>,
+    /// What the step has done so far.
+    pub tally: Tally,
+}
+
+impl State<'_> {
+    /// As plans see it.
+    pub fn scene(&self) -> Scene<'_> {
+        Scene {
+            grid: &self.terrain.grid,
+            ground: &self.terrain.ground,
+            water: &self.water.depths,
+            suspended: &self.suspended,
+            loose: self.terrain.loose.as_ref(),
+            nodata: self.terrain.nodata.as_ref(),
+            hardness: self.terrain.float(&HARDNESS),
+            protect: self.terrain.float(&PROTECT),
+        }
+    }
+
+    /// Takes ground into the water.
+    pub fn dig(&mut self, [i, j]: [usize; 2], amount: i32) {
+        self.terrain.ground[(i, j)].0 -= amount;
+        if let Some(loose) = &mut self.terrain.loose {
+            loose[(i, j)].0 = (loose[(i, j)].0 - amount).max(0);
+        }
+        self.suspended[(i, j)].0 += amount;
+        self.tally.eroded += i64::from(amount);
+    }
+
+    /// Lays sediment from the water on the ground.
+    pub fn lay(&mut self, [i, j]: [usize; 2], amount: i32) {
+        self.terrain.ground[(i, j)].0 += amount;
+        if let Some(loose) = &mut self.terrain.loose {
+            loose[(i, j)].0 += amount;
+        }
+        self.suspended[(i, j)].0 -= amount;
+        self.tally.deposited += i64::from(amount);
+    }
+
+    /// Does what a cell has planned, and marks the cells that this changes or leaves moving.
+    pub fn carry_out(&mut self, plan: &Plan, changed: &mut Marks, drying: bool) {
+        let cols = self.terrain.grid.cols();
+        let cell @ [i, j] = [plan.at as usize / cols, plan.at as usize % cols];
+        self.dig(cell, plan.dug);
+        self.lay(cell, plan.laid);
+        self.tally.limited += u64::from(plan.limited);
+        let moved: i64 = plan.water.iter().map(|amount| i64::from(*amount)).sum();
+        let out: u32 = plan.solid.iter().sum();
+        if moved > 0 {
+            self.water.add(cell, -moved);
+            self.suspended[(i, j)].0 -= out as i32;
+            for (k, [di, dj]) in STEPS.iter().enumerate() {
+                let (water, solid) = (i64::from(plan.water[k]), plan.solid[k] as i32);
+                if water == 0 {
+                    continue;
+                }
+                if plan.beyond >> k & 1 == 1 {
+                    self.tally.drained += i128::from(water);
+                    self.tally.exported += i64::from(solid);
+                    continue;
+                }
+                let near = [i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj)];
+                if plan.sea >> k & 1 == 1 {
+                    self.tally.drained += i128::from(water);
+                } else {
+                    self.water.add(near, water);
+                }
+                self.bring(near, solid);
+                changed.set(near[0], near[1]);
+            }
+        }
+        let restless = self.suspended[(i, j)].0 > 0 || (drying && self.water.units(cell) > 0);
+        if moved > 0 || plan.dug != 0 || plan.laid != 0 || restless {
+            changed.set(i, j);
+        }
+    }
+
+    /// Sediment comes to a cell; what is beyond all measure leaves the world.
+    fn bring(&mut self, [i, j]: [usize; 2], solid: i32) {
+        let cell = &mut self.suspended[(i, j)];
+        let kept = solid.min(MAX_SUSPENDED - cell.0);
+        cell.0 += kept;
+        self.tally.exported += i64::from(solid - kept);
+        self.tally.limited += u64::from(kept < solid);
+    }
+}

@@ -1,0 +1,199 @@
+//! The stepper: ice flows for a while, then its bed is worn, and again.
+
+use std::sync::atomic::AtomicI64;
+
+use crate::model::{Budget, Stepper, Tick};
+use crate::models::glacier::cell::Rates;
+use crate::models::glacier::flow::{Climate, Flow, Spent};
+use crate::models::glacier::land::Land;
+use crate::models::glacier::lines::blur;
+use crate::models::glacier::{Glacier, ICE, SNOW, bed, till};
+use crate::process::slopes::SLOPE_LIMIT;
+use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, factors, jittered, limit};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, Terrain};
+
+/// Weight of ice in bar/m: 917 kg/m³ · 9.81 m/s².
+const WEIGHT: f64 = 0.089_957_7;
+
+/// Glaciers through the ages.
+pub struct Ages {
+    model: Glacier,
+    flow: Flow,
+    /// The steepest slope that stands, for a stage's key.
+    steepest: Option<(Key, Field<f32>)>,
+    /// Steps in which ice grows, and all steps.
+    counts: [u32; 2],
+}
+
+impl Ages {
+    pub fn new(model: Glacier, grid: &Grid) -> Self {
+        let [growth, wear] = model.counts();
+        let counts = [growth as u32, (growth + wear) as u32];
+        Self { model, flow: Flow::new(grid), steepest: None, counts }
+    }
+
+    /// Γs in 1/(m·a).
+    fn slide(&self) -> f64 {
+        self.model.sliding * WEIGHT * WEIGHT * WEIGHT
+    }
+
+    /// Years of wear in a step.
+    fn wears(&self) -> f64 {
+        self.model.years / f64::from(self.counts[1] - self.counts[0]).max(1.0)
+    }
+
+    /// Lets ice flow for a step.
+    fn let_flow(&mut self, terrain: &Terrain, ice: &mut Field<Height>, step: u32, spent: &mut Spent) {
+        let model = &self.model;
+        let age = (f64::from(step) - f64::from(self.counts[0])).max(0.0) * self.wears();
+        let swing = model.swing * libm::cos(std::f64::consts::TAU * age / model.cycle);
+        let shade = (model.shade > 0.0).then(|| shade(land(terrain), model.shade, model.shade_azimuth));
+        let climate = Climate {
+            snowline: model.snowline - swing,
+            gradient: model.gradient,
+            most: model.accumulation,
+            snow: factors(&terrain.layers, &SNOW),
+            shade: shade.as_ref(),
+        };
+        let rates = Rates { creep: 0.4 * model.softness * WEIGHT * WEIGHT * WEIGHT, slide: self.slide() };
+        let mut left = model.ice_years;
+        for _ in 0..model.ice_steps {
+            left -= self.flow.advance(land(terrain), ice, (&rates, &climate), left, spent);
+            if left <= 0.0 {
+                break;
+            }
+        }
+    }
+
+    /// Lets the ice wear its bed, carry and lay down, and what is too steep fall.
+    fn wear(&mut self, terrain: &mut Terrain, ice: &Field<Height>, key: Key) -> Result<Budget> {
+        let years = self.wears();
+        let (slide, coupling) = (self.slide(), self.model.coupling);
+        let speed = bed::speed(&mut self.flow, land(terrain), ice, slide, coupling);
+        let before = terrain.ground.clone();
+        let mut worn = before.clone();
+        let limited = bed::wear(&self.model, land(terrain), (ice, &self.flow), &speed, years, &mut worn);
+        let size = terrain.grid.size;
+        let mut loose = terrain.loose.take().unwrap_or_else(|| Field::new(size, Height::ZERO));
+        let [protect, hardness] = [PROTECT, HARDNESS].map(|spec| factors(&terrain.layers, &spec));
+        let removed = book_cut(&before, &mut worn, &mut loose, Guards { protect, hardness })?;
+
+        let share = self.model.till;
+        let cuts = before.as_slice().iter().zip(worn.as_slice());
+        let mut load: Vec<_> = cuts.map(|(a, b)| AtomicI64::new((f64::from(a.0 - b.0) * share) as i64)).collect();
+        let taken: i64 = load.iter_mut().map(|load| *load.get_mut()).sum();
+        let left = till::carry(&mut self.flow, land(terrain), &mut load);
+        let mut surplus = 0;
+        let cells = worn.as_mut_slice().iter_mut().zip(loose.as_mut_slice());
+        for ((height, loose), load) in cells.zip(load) {
+            let load = load.into_inner();
+            // Beyond the accepted heights nothing is laid.
+            let laid = load.min(i64::from(Height::MAX.0) - i64::from(height.0)).min(i64::from(i32::MAX - loose.0));
+            height.0 += laid as i32;
+            loose.0 += laid as i32;
+            surplus += load - laid;
+        }
+        terrain.ground = worn;
+        terrain.loose = Some(loose);
+        let laid = taken - left - surplus;
+        let mut budget = Budget { eroded: laid.into(), deposited: laid.into(), limited, ..Budget::default() };
+        budget += carry_off(terrain, removed - laid)?;
+        budget += self.fall(terrain, key)?;
+        Ok(budget)
+    }
+
+    /// Lets what is too steep fall, and melt water carry it off.
+    fn fall(&mut self, terrain: &mut Terrain, key: Key) -> Result<Budget> {
+        let Glacier { slope_limit, slope_variation, slope_wavelength, .. } = self.model;
+        if slope_limit >= 90.0 {
+            return Ok(Budget::default());
+        }
+        if self.steepest.as_ref().is_none_or(|(of, _)| *of != key) {
+            let tan = libm::tan(slope_limit.to_radians());
+            let mut steepest = jittered(&terrain.grid, tan, slope_variation, slope_wavelength, key);
+            if let Some(factors) = factors(&terrain.layers, &SLOPE_LIMIT) {
+                for (tan, factor) in steepest.as_mut_slice().iter_mut().zip(factors.as_slice()) {
+                    *tan *= factor;
+                }
+            }
+            self.steepest = Some((key, steepest));
+        }
+        let Some((_, steepest)) = &self.steepest else { return Ok(Budget::default()) };
+        let before = terrain.ground.clone();
+        let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
+        limit(ground, steepest, None, grid.cell, Bounds { nodata: nodata.as_ref(), ..Bounds::default() })?;
+        let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
+        let guards = Guards { protect: factors(layers, &PROTECT), hardness: None };
+        let removed = book_cut(&before, ground, loose, guards)?;
+        carry_off(terrain, removed)
+    }
+}
+
+impl Stepper for Ages {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+        let (mut ice, mut spent) = take(terrain);
+        self.let_flow(terrain, &mut ice, tick.step, &mut spent);
+        let mut budget = Budget { limited: spent.limited, ..Budget::default() };
+        if tick.step >= self.counts[0] {
+            budget += self.wear(terrain, &ice, tick.key)?;
+        }
+        let mut lost = i128::from(spent.lost);
+        if self.model.melt && tick.step + 1 == self.counts[1] {
+            lost += ice.as_slice().iter().map(|ice| i128::from(ice.0)).sum::<i128>();
+        } else {
+            terrain.insert(&ICE, Cells::Height(ice))?;
+        }
+        let volume = terrain.grid.cell_area() / UNITS;
+        budget.rained = spent.gained as f64 * volume;
+        budget.drained = lost as f64 * volume;
+        Ok(budget)
+    }
+}
+
+/// The ice that there is, and what of it has no room: till, or a stage before, has raised the ground under it. A layer given
+/// with less than nothing has none.
+fn take(terrain: &mut Terrain) -> (Field<Height>, Spent) {
+    let mut spent = Spent::default();
+    let Cells::Height(mut ice) = terrain.take(&ICE) else {
+        return (Field::new(terrain.grid.size, Height::ZERO), spent);
+    };
+    for (ice, ground) in ice.as_mut_slice().iter_mut().zip(terrain.ground.as_slice()) {
+        let held = ice.0.clamp(0, Height::MAX.0.saturating_sub(ground.0).max(0));
+        let over = i64::from(ice.0) - i64::from(held);
+        spent.lost += over.max(0);
+        spent.gained += (-over).max(0);
+        spent.limited += u64::from(over != 0);
+        ice.0 = held;
+    }
+    (ice, spent)
+}
+
+/// Metres by which the snowline lies lower in each cell where the shade lies towards `azimuth`: `most` times the sine of
+/// the slope, as it is over `WIDE`, times the cosine between its aspect and the shade's.
+fn shade(land: Land<'_>, most: f64, azimuth: f64) -> Field<f32> {
+    let mut smooth = land.ground.map(|height| height.metres() as f32);
+    blur(&mut smooth, WIDE / land.grid.cell);
+    let [east, north] = [libm::sin(azimuth.to_radians()), libm::cos(azimuth.to_radians())];
+    Field::generate(smooth.size(), |i, j| {
+        let [rows, cols] = smooth.size();
+        let per = |a: usize, b: usize| 1.0 / (a.abs_diff(b).max(1) as f64 * land.grid.cell);
+        let (west_of, east_of) = (j.saturating_sub(1), (j + 1).min(cols - 1));
+        let (north_of, south_of) = (i.saturating_sub(1), (i + 1).min(rows - 1));
+        // How much it falls towards the east and towards the north.
+        let x = f64::from(smooth[(i, west_of)] - smooth[(i, east_of)]) * per(west_of, east_of);
+        let y = f64::from(smooth[(south_of, j)] - smooth[(north_of, j)]) * per(north_of, south_of);
+        (most * (x * east + y * north) / (1.0 + x * x + y * y).sqrt()) as f32
+    })
+}
+
+/// Distance in metres over which the side that a slope faces is that of the mountain, and not of a gully.
+const WIDE: f64 = 150.0;
+
+fn land(terrain: &Terrain) -> Land<'_> {
+    Land { grid: &terrain.grid, ground: &terrain.ground, nodata: terrain.nodata.as_ref() }
+}

@@ -1,0 +1,168 @@
+//! What sliding ice does to its bed.
+
+use rayon::prelude::*;
+
+use crate::models::glacier::Glacier;
+use crate::models::glacier::flow::Flow;
+use crate::models::glacier::land::Land;
+use crate::models::glacier::lines::blur;
+use thalweg_core::base::power::{exp2, log2};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+
+/// The most that a cell is cut in a step, as a part of its width.
+const MOST: f64 = 0.25;
+
+/// Speed of sliding in m/a, the mean over a distance of `coupling` metres; `slide` is Γs.
+///
+/// Through each side ice slides as it is given there; a cell's speed is the mean of what passes its opposite sides.
+pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, coupling: f64) -> Field<f32> {
+    flow.look(land, ice);
+    let flow = &*flow;
+    let cols = ice.cols();
+    let thick = |k: usize| ice[k].metres();
+    // Speed over each side, out of the cell.
+    let leaves = |k: usize| {
+        let falls = flow.falls(land, k);
+        let (across, along) = (falls[0].max(falls[1]), falls[2].max(falls[3]));
+        let (here, around) = (thick(k), land.around(k));
+        let leaves = |side: usize| {
+            let mean = around[side].map_or(here, |to| 0.5 * (here + thick(to)));
+            let h = mean.min(here);
+            (slide * h * h * (across * across + along * along) * falls[side]) as f32
+        };
+        [leaves(0), leaves(1), leaves(2), leaves(3)]
+    };
+    let sides = Field::generate(ice.size(), |i, j| {
+        let k = i * cols + j;
+        if ice[(i, j)].0 > 0 && !land.is_void(k) { leaves(k) } else { [0.0; 4] }
+    });
+    let mut speed = Field::generate(ice.size(), |i, j| {
+        let k = i * cols + j;
+        if ice[(i, j)].0 == 0 {
+            return 0.0;
+        }
+        let out = sides[k];
+        // What comes in over a side leaves the neighbour over its opposite one.
+        let around = land.around(k);
+        let comes = |side: usize| around[side].map_or(0.0, |from| sides[from][side ^ 1]);
+        let u = 0.5 * ((out[1] + comes(0)) - (out[0] + comes(1)));
+        let v = 0.5 * ((out[3] + comes(2)) - (out[2] + comes(3)));
+        (u * u + v * v).sqrt()
+    });
+    blur(&mut speed, coupling / land.grid.cell);
+    speed
+}
+
+/// Units by which cell `k` may be cut before its bed rises along the ice by more than `adverse` times as much as the ice's
+/// surface falls. Lower neighbours count by how far the surface falls to them; in a hollow of the surface nothing is cut.
+fn above_rise(flow: &Flow, land: Land<'_>, k: usize, adverse: f64) -> i64 {
+    let ground = land.ground.as_slice();
+    let (falls, around) = (flow.falls(land, k), land.around(k));
+    let (mut sum, mut lies) = (0.0, 0.0);
+    for (fall, to) in falls.into_iter().zip(around) {
+        let Some(to) = to.filter(|_| fall > 0.0) else { continue };
+        let over = f64::from(ground[k].0) - f64::from(ground[to].0);
+        sum += fall;
+        lies += fall * (over + adverse * fall * land.grid.cell * UNITS);
+    }
+    if sum > 0.0 { (lies / sum).max(0.0) as i64 } else { 0 }
+}
+
+/// How many times as fast as level bed a knob of the bed may be worn.
+const KNOB: f64 = 4.0;
+
+/// Thickness of ice from which on it holds the foot of a wall, and thinner than which a wall is bare.
+const FOOT: f64 = 20.0;
+
+/// Lowers the ground `out` where ice slides over it and where walls stand in it, for `years`; the number of cells that would have
+/// been cut deeper than is allowed. The surface is that at which `speed` looked.
+pub fn wear(
+    model: &Glacier,
+    land: Land<'_>,
+    (ice, flow): (&Field<Height>, &Flow),
+    speed: &Field<f32>,
+    years: f64,
+    out: &mut Field<Height>,
+) -> u64 {
+    let cell = land.grid.cell;
+    // The bed as stiff ice feels it.
+    let mean = (model.knob > 0.0).then(|| {
+        let mut mean = land.ground.map(|height| height.metres() as f32);
+        blur(&mut mean, model.coupling / cell);
+        mean
+    });
+    let cols = land.grid.cols();
+    let per = 1.0 / (cell * UNITS);
+    let most = (MOST * cell * UNITS) as i64;
+    let ground = land.ground.as_slice();
+    out.par_rows_mut()
+        .map(|(i, row)| {
+            let mut limited = 0;
+            for (j, height) in row.iter_mut().enumerate() {
+                let (k, thick) = (i * cols + j, ice[(i, j)].metres());
+                if land.is_void(k) || land.is_base_level(k) {
+                    continue;
+                }
+                let here = i64::from(ground[k].0);
+                let around = land.around(k);
+                let allowed = most.min(here - i64::from(Height::MIN.0)).max(0);
+                if thick < FOOT && model.headwall > 0.0 {
+                    // The steepest way down from the wall to ice at its foot.
+                    let foot = |to: &usize| !land.is_void(*to) && ice[*to].metres() >= FOOT;
+                    let falls = around.into_iter().flatten().filter(foot).map(|to| here - i64::from(ground[to].0));
+                    let fall = falls.max().unwrap_or(0).max(0) as f64 * per;
+                    let cut = (model.headwall * fall * years * UNITS) as i64;
+                    limited += u64::from(cut > allowed);
+                    height.0 -= cut.clamp(0, allowed) as i32;
+                }
+                if thick <= 0.0 {
+                    continue;
+                }
+                let fall = |side: usize| match around[side] {
+                    Some(to) if !land.is_void(to) => (here - i64::from(ground[to].0)).max(0) as f64 * per,
+                    _ => 0.0,
+                };
+                let (across, along) = (fall(0).max(fall(1)), fall(2).max(fall(3)));
+                let aside = model.widening * model.widening * (across * across + along * along);
+                let power = f64::from(exp2(model.exponent as f32 * log2(speed[(i, j)].max(f32::MIN_POSITIVE))));
+                let held = thick * thick / (thick * thick + model.grip * model.grip);
+                let stands = mean.as_ref().map_or(0.0, |mean| here as f64 / UNITS - f64::from(mean[(i, j)]));
+                let level = model.erosion * power * held * (1.0 + aside).sqrt() * years;
+                // Implicit, with a mean that falls as level bed does: long steps would dig ripples.
+                let even = if model.knob > 0.0 { (1.0 + stands / (model.knob + level)).clamp(0.0, KNOB) } else { 1.0 };
+                let cut = (level * even * UNITS) as i64;
+                let cut = cut.min(above_rise(flow, land, k, model.adverse));
+                let left = allowed - (here - i64::from(height.0));
+                limited += u64::from(cut > left);
+                height.0 -= cut.clamp(0, left.max(0)) as i32;
+            }
+            limited
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::Grid;
+
+    #[test]
+    fn a_bed_may_be_cut_until_it_rises_as_much_as_told() {
+        // From the second cell the surface falls 30 m eastward and 10 m southward, to beds 12 m and 4 m higher; north and west it is
+        // higher. Weighted by the fall the bed rises by (30·12 + 10·4)/40 = 10 m, the surface falls (900 + 100)/40 = 25 m.
+        let grid = Grid::new([2, 3], 100.0).unwrap();
+        let metres = |rows: [[f64; 3]; 2]| Field::generate(grid.size, |i, j| Height::from_metres(rows[i][j]).unwrap());
+        let ground = metres([[60.0, 50.0, 62.0], [70.0, 54.0, 80.0]]);
+        let top = metres([[170.0, 150.0, 120.0], [170.0, 140.0, 110.0]]);
+        let ice = Field::generate(grid.size, |i, j| Height(top[(i, j)].0 - ground[(i, j)].0));
+        let land = Land { grid: &grid, ground: &ground, nodata: None };
+        let mut flow = Flow::new(&grid);
+        flow.look(land, &ice);
+        let cut = |adverse| above_rise(&flow, land, 1, adverse) as f64 / UNITS;
+        assert!((cut(1.0) - 15.0).abs() < 1e-3 && (cut(1.5) - 27.5).abs() < 1e-3, "{} {}", cut(1.0), cut(1.5));
+        assert_eq!(cut(0.3), 0.0, "it rises more as it is");
+        // In a hollow of the surface nothing is cut.
+        assert_eq!(above_rise(&flow, land, 5, 1000.0), 0);
+    }
+}

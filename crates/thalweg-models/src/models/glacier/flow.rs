@@ -1,0 +1,292 @@
+//! The flow of ice: one sweep over the cells, each after its higher neighbours.
+
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
+
+use rayon::prelude::*;
+
+use crate::models::glacier::cascade::Cascade;
+use crate::models::glacier::cell::{Beyond, Rates, STEEPEST};
+use crate::models::glacier::land::Land;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+
+/// Bytes a cell that a flow and a bed at work hold.
+pub const SCRATCH: u64 = 76;
+
+/// Snow and melt.
+#[derive(Clone, Copy)]
+pub struct Climate<'a> {
+    /// Elevation in metres at which nothing is gained.
+    pub snowline: f64,
+    /// Gain with each metre, in 1/a, and the most of it, in m/a.
+    pub gradient: f64,
+    pub most: f64,
+    /// Factor of what is gained.
+    pub snow: Option<&'a Field<f32>>,
+    /// Metres by which the snowline lies lower.
+    pub shade: Option<&'a Field<f32>>,
+}
+
+impl Climate<'_> {
+    /// Metres gained, or below zero lost, in a year by cell `k` with its surface at a level in units.
+    fn gain(&self, level: i32, k: usize) -> f64 {
+        let lower = self.shade.map_or(0.0, |shade| f64::from(shade[k]));
+        let rate = (self.gradient * (Height(level).metres() - self.snowline + lower)).min(self.most);
+        match self.snow {
+            // The product with what is no number is none either, and the greater of it and zero is zero.
+            Some(snow) if rate > 0.0 => (rate * f64::from(snow[k])).max(0.0),
+            _ => rate,
+        }
+    }
+}
+
+/// What became of the ice, in units × cells.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spent {
+    /// Fell as snow.
+    pub gained: i64,
+    /// Melted, broke off, or left over an edge.
+    pub lost: i64,
+    /// Cells with more ice than the accepted heights have room for.
+    pub limited: u64,
+}
+
+impl Spent {
+    fn add(&mut self, other: &Self) {
+        self.gained += other.gained;
+        self.lost += other.lost;
+        self.limited += other.limited;
+    }
+}
+
+/// Densities of ice and of sea water in kg/m³.
+const ICE_DENSITY: i64 = 917;
+const SEA_DENSITY: i64 = 1028;
+
+/// How far a step may go: the most of D·dt/dx² over all cells, D = |q|/|∇s| the diffusivity. On rough mountains steps are steady
+/// up to some 80.
+const REACH: f64 = 30.0;
+
+/// The flow over a grid.
+pub struct Flow {
+    /// Level of the surface, of ice, bare ground or the sea, in units.
+    pub surface: Field<i32>,
+    /// Units that each cell gave over its west, east, north and south side in the last step.
+    pub gave: Vec<[AtomicI32; 4]>,
+    /// Units that melted there, or broke off.
+    pub gone: Vec<AtomicI64>,
+    /// Units on their way to cells.
+    comes: Vec<AtomicI64>,
+    /// Units of ice after the step.
+    stays: Vec<AtomicI32>,
+    /// Cells with ice, or with snow that stays; and those and the ones beside them.
+    live: Vec<bool>,
+    matters: Vec<bool>,
+    /// From the highest surface to the lowest.
+    pub cascade: Cascade,
+}
+
+impl Flow {
+    pub fn new(grid: &Grid) -> Self {
+        let cells = || 0..grid.len();
+        Self {
+            surface: Field::new(grid.size, 0),
+            gave: cells().map(|_| Default::default()).collect(),
+            gone: cells().map(|_| AtomicI64::new(0)).collect(),
+            comes: cells().map(|_| AtomicI64::new(0)).collect(),
+            stays: cells().map(|_| AtomicI32::new(0)).collect(),
+            live: vec![false; grid.len()],
+            matters: vec![false; grid.len()],
+            cascade: Cascade::new(grid.len()),
+        }
+    }
+
+    /// Finds the surface.
+    pub fn look(&mut self, land: Land<'_>, ice: &Field<Height>) {
+        let sea = land.grid.sea_level.map_or(i32::MIN, |sea| sea.0);
+        self.surface.par_rows_mut().for_each(|(i, row)| {
+            for ((level, ground), ice) in row.iter_mut().zip(land.ground.row(i)).zip(ice.row(i)) {
+                *level = (ground.0 + ice.0).max(sea);
+            }
+        });
+    }
+
+    /// Slopes down from cell `k` to its west, east, north and south; none up, nor where there is no data or no cell.
+    #[inline(always)]
+    pub fn falls(&self, land: Land<'_>, k: usize) -> [f64; 4] {
+        let level = self.surface.as_slice();
+        let per = 1.0 / (land.grid.cell * UNITS);
+        let around = land.around(k);
+        let fall = |side: usize| match around[side] {
+            Some(to) if !land.is_void(to) => {
+                ((i64::from(level[k]) - i64::from(level[to])).max(0) as f64 * per).min(STEEPEST)
+            }
+            _ => 0.0,
+        };
+        // Not by `map`, which is not inlined here and would take as long again.
+        [fall(0), fall(1), fall(2), fall(3)]
+    }
+
+    /// The longest step in years that is steady, at most `longest`.
+    fn steady(&self, land: Land<'_>, ice: &Field<Height>, rates: &Rates, longest: f64) -> f64 {
+        let (cols, ice) = (land.grid.cols(), ice.as_slice());
+        let row = |i: usize| {
+            let spread = |k: usize| {
+                let h = ice[k].metres();
+                let [west, east, north, south] = self.falls(land, k);
+                let (across, along) = (west.max(east), north.max(south));
+                (rates.creep * h * h + rates.slide) * h * h * h * (across * across + along * along)
+            };
+            let icy = (i * cols..(i + 1) * cols).filter(|k| ice[*k].0 > 0 && !land.is_void(*k));
+            icy.map(spread).fold(0.0, f64::max)
+        };
+        let most = (0..land.grid.rows()).into_par_iter().map(row).reduce(|| 0.0, f64::max);
+        if most * longest > REACH * land.grid.cell_area() { REACH * land.grid.cell_area() / most } else { longest }
+    }
+
+    /// Finds the cells that matter.
+    fn find(&mut self, land: Land<'_>, ice: &[Height], climate: &Climate<'_>) {
+        let cols = land.grid.cols();
+        let level = self.surface.as_slice();
+        self.live.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
+            for (k, live) in (i * cols..).zip(row) {
+                *live = !land.is_void(k) && (ice[k].0 > 0 || climate.gain(level[k], k) > 0.0);
+            }
+        });
+        let live = &self.live;
+        self.matters.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
+            for (k, matters) in (i * cols..).zip(row) {
+                let beside = || land.around(k).into_iter().flatten().any(|n| live[n]);
+                *matters = live[k] || (beside() && !land.is_void(k));
+            }
+        });
+    }
+
+    /// Lets snow fall, ice melt, flow, and break off in the sea, for at most `longest` years; the years that passed.
+    ///
+    /// Each cell in its turn shares out what it has and what has come to it ([`Rates::share`]). So nothing is made or lost, no
+    /// cell gives more than it has, and where the ice is in balance the length of the step does not show. A cell's turn asks
+    /// only for higher neighbours to be done, so many have theirs at once.
+    pub fn advance(
+        &mut self,
+        land: Land<'_>,
+        ice: &mut Field<Height>,
+        (rates, climate): (&Rates, &Climate<'_>),
+        longest: f64,
+        spent: &mut Spent,
+    ) -> f64 {
+        self.look(land, ice);
+        let years = self.steady(land, ice, rates, longest);
+        self.find(land, ice.as_slice(), climate);
+        let mut cascade = std::mem::replace(&mut self.cascade, Cascade::new(0));
+        let (level, flow) = (self.surface.as_slice(), &*self);
+        let sums = cascade.run(
+            land,
+            |k| flow.matters[k],
+            |k, _, to| (level[k], to) > (level[to], k),
+            |k, spent| flow.visit(land, ice.as_slice(), (rates, climate), years, k, spent),
+        );
+        self.cascade = cascade;
+        sums.iter().for_each(|sum| spent.add(sum));
+        spent.lost += self.settle(land, ice);
+        years
+    }
+
+    /// Takes over what stays and what has come to cells that were not visited; what has no room is returned.
+    fn settle(&mut self, land: Land<'_>, ice: &mut Field<Height>) -> i64 {
+        let cols = ice.cols();
+        let rows = ice.par_rows_mut().zip(self.comes.par_chunks_mut(cols)).zip(self.stays.par_chunks(cols));
+        let rows = rows.zip(self.gave.par_chunks_mut(cols)).zip(self.gone.par_chunks_mut(cols));
+        let settled = rows.map(|(((((i, ice), comes), stays), gave), gone)| {
+            let mut lost = 0;
+            for (j, ice) in ice.iter_mut().enumerate() {
+                let k = i * cols + j;
+                let came = std::mem::take(comes[j].get_mut());
+                if self.matters[k] {
+                    ice.0 = stays[j].load(Ordering::Relaxed);
+                    continue;
+                }
+                (gave[j], gone[j]) = Default::default();
+                let kept = came.min(i64::from(Height::MAX.0) - i64::from(land.ground[k].0) - i64::from(ice.0));
+                lost += came - kept;
+                ice.0 += kept as i32;
+            }
+            lost
+        });
+        settled.sum()
+    }
+
+    /// One cell's turn.
+    fn visit(
+        &self,
+        land: Land<'_>,
+        ice: &[Height],
+        (rates, climate): (&Rates, &Climate<'_>),
+        years: f64,
+        k: usize,
+        spent: &mut Spent,
+    ) {
+        let (level, ground) = (self.surface.as_slice(), land.ground.as_slice());
+        let moved = i64::from(ice[k].0) + self.comes[k].load(Ordering::Relaxed);
+        let depth = land.grid.sea_level.map_or(0, |sea| (i64::from(sea.0) - i64::from(ground[k].0)).max(0));
+        // Snow on the open sea is gone.
+        let gain = if moved == 0 && depth > 0 { 0 } else { (climate.gain(level[k], k) * years * UNITS) as i64 };
+        let melts = (-gain).clamp(0, moved);
+        let there = moved + gain.max(0) - melts;
+        spent.gained += gain.max(0);
+        let mut keeps = there;
+        let mut gave = [0; 4];
+        if there > 0 {
+            let metres = |units: i64| units as f64 / UNITS;
+            let around = land.around(k);
+            let beyond = self.beyond(land, ice, k, around);
+            let (kept, over) = rates.share(metres(there), ice[k].metres(), &beyond, land.grid.cell, years);
+            let sum: f64 = over.iter().sum();
+            let gives = there - ((kept * UNITS) as i64).clamp(0, there);
+            for side in 0..4 {
+                if sum > 0.0 && over[side] > 0.0 {
+                    // Rounded down, the four are never more than what is given.
+                    let units = ((gives as f64 * (over[side] / sum)) as i64).clamp(0, keeps).min(i32::MAX.into());
+                    keeps -= units;
+                    gave[side] = units as i32;
+                    match around[side] {
+                        Some(to) => _ = self.comes[to].fetch_add(units, Ordering::Relaxed),
+                        None => spent.lost += units,
+                    }
+                }
+            }
+        }
+        let room = (i64::from(Height::MAX.0) - i64::from(ground[k].0)).max(0);
+        let floats = keeps * ICE_DENSITY < depth * SEA_DENSITY;
+        let stays = if floats { 0 } else { keeps.min(room) };
+        spent.limited += u64::from(!floats && keeps > room);
+        let gone = melts + keeps - stays;
+        spent.lost += gone;
+        for (to, units) in self.gave[k].iter().zip(gave) {
+            to.store(units, Ordering::Relaxed);
+        }
+        self.gone[k].store(gone, Ordering::Relaxed);
+        self.stays[k].store(stays as i32, Ordering::Relaxed);
+    }
+
+    /// What lies beyond the sides of a cell.
+    #[inline(always)]
+    fn beyond(&self, land: Land<'_>, ice: &[Height], k: usize, around: [Option<usize>; 4]) -> Beyond {
+        let (level, ground) = (self.surface.as_slice(), land.ground.as_slice());
+        let mut beyond = Beyond::WALLS;
+        for (side, to) in around.into_iter().enumerate() {
+            match to {
+                Some(to) if land.is_void(to) || (level[to], k) > (level[k], to) => {}
+                Some(to) => {
+                    beyond.levels[side] = (i64::from(level[to]) - i64::from(ground[k].0)) as f64 / UNITS;
+                    beyond.ice[side] = ice[to].metres();
+                }
+                // Over an open edge it falls on bare, level ground: by a slope from behind it would dam itself up.
+                None if land.opens(side) => beyond.levels[side] = 0.0,
+                None => {}
+            }
+        }
+        beyond
+    }
+}

@@ -1,0 +1,47 @@
+//! The land that ice flows over.
+
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+
+/// The ground that ice lies on.
+#[derive(Clone, Copy)]
+pub struct Land<'a> {
+    pub grid: &'a Grid,
+    pub ground: &'a Field<Height>,
+    pub nodata: Option<&'a Field<bool>>,
+}
+
+impl Land<'_> {
+    /// Whether cell number `k` has no data.
+    pub fn is_void(&self, k: usize) -> bool {
+        self.nodata.is_some_and(|mask| mask[k])
+    }
+
+    /// The cells beyond the west, east, north and south side of cell `k`; none beyond an edge.
+    #[inline(always)]
+    pub fn around(&self, k: usize) -> [Option<usize>; 4] {
+        let [rows, cols] = self.grid.size;
+        // Cells are counted in 32 bits, which are divided far sooner than 64.
+        let j = (k as u32 % cols as u32) as usize;
+        [
+            (j > 0).then(|| k - 1),
+            (j + 1 < cols).then_some(k + 1),
+            (k >= cols).then(|| k - cols),
+            (k + cols < rows * cols).then_some(k + cols),
+        ]
+    }
+
+    /// Whether cell `k` lies at an open edge, where the ground keeps its height: beyond it nothing would
+    /// hold a cut back.
+    pub fn is_base_level(&self, k: usize) -> bool {
+        let around = self.around(k);
+        (0..4).any(|side| self.opens(side) && around[side].is_none())
+    }
+
+    /// Whether the edge at a side is open.
+    pub fn opens(&self, side: usize) -> bool {
+        let [north, east, south, west] = self.grid.edges;
+        [west, east, north, south][side] == Edge::Open
+    }
+}

@@ -1,0 +1,178 @@
+//! [`GradientNoise`]: hills and ridges from octaves of gradient noise.
+
+use std::ops::Range;
+
+use crate::model::{About, Blend, Family, Local, Model};
+use crate::process::base::{AMOUNT, Base, STEP_CELLS, laid_in_bands};
+use thalweg_core::base::rng::Key;
+use thalweg_core::params;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_noise::fractal::{Fractal, FractalKind, FractalSettings, Warp};
+
+params! {
+    /// Lays a sum of octaves of gradient noise on the ground: rolling hills (fBm), rounded hills (billow) or ridges.
+    ///
+    /// With n the noise of octave o at the point p (in metres), wavelength L·l^−o, weight g^o, three standard
+    /// deviations brought to 1:
+    /// fbm: z = offset + amplitude · Σ gᵒ·nₒ / √Σ g²ᵒ, standard deviation amplitude/3;
+    /// billow: z = offset + amplitude · Σ gᵒ·|nₒ| / Σ gᵒ, from 0 to amplitude;
+    /// ridged: sₒ = wₒ·(ridge_offset − |nₒ|)², wₒ₊₁ = sₒ·ridge_gain held in 0..1, w₀ = 1,
+    /// z = offset + amplitude · Σ gᵒ·sₒ / (ridge_offset² · Σ gᵒ), from 0 to amplitude.
+    /// Warp reads all this at p + warp·(n′, n″), two fBm of three octaves. Damping divides an octave by
+    /// 1 + damping·|Σ∇|², the slope of the octaves up to it in units of the first one's weight over wavelength.
+    ///
+    /// Source: Perlin (1985, doi:10.1145/325334.325247; 2002, doi:10.1145/566570.566636) for the noise; Musgrave, Kolb &
+    /// Mace (1989, doi:10.1145/74333.74337) and Musgrave (in Ebert et al., Texturing and Modeling, 2003, ch. 16) for the
+    /// sums; Quilez (2008, "Value noise derivatives") for damping. We differ: gradients fill a square, each octave is
+    /// turned by its own multiple of the golden angle and shifted, so that no lattice line shows; weights are normalised.
+    ///
+    /// Needs nothing; heeds `amount`; changes the ground alone. A function of world metres: windows agree bit for bit,
+    /// finer grids of one world add detail (an octave fades in from two to four cells a wave).
+    /// `multiply` takes fbm's ±amplitude, and 0 to amplitude of the others, as factors 0 to 1.
+    ///
+    /// Breaks: noise has no drainage, every hollow is a pit; it repeats after 2³² waves; strong warp folds the ground,
+    /// and squeezes waves below what the grid carries.
+    pub struct GradientNoise {
+        /// How octaves are shaped: rolling, rounded or ridged ground.
+        kind: FractalKind = FractalKind::Fbm, within .., unit "1", source "Musgrave 2003";
+        /// Height of hills: three standard deviations of fbm, the whole range of the others; below 0 turned upside down.
+        amplitude: f64 = 1200.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
+        /// Distance from one great hill to the next.
+        wavelength: f64 = 9000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
+        /// Number of octaves: each adds finer hills, as far as the grid carries them.
+        octaves: u32 = 12, within 1..=24, unit "1", source "ours";
+        /// Share of the height that the next finer octave keeps (persistence): more is rougher.
+        gain: f64 = 0.47, within 0.0..=1.0, unit "1", source "Musgrave 2003, 2^-H";
+        /// Factor by which hills shrink from one octave to the next.
+        lacunarity: f64 = 2.0, within 1.1..=8.0, unit "1", source "Musgrave 2003";
+        /// Ridged: size of the noise, about 0 to 1, at which ground is lowest; lower makes narrow ridges with second crests between.
+        ridge_offset: f64 = 1.0, within 0.1..=4.0, unit "1", source "Musgrave 2003";
+        /// Ridged: factor by which the height of an octave lets in the next one; low leaves valleys and flanks smooth.
+        ridge_gain: f64 = 2.0, within 0.0..=100.0, unit "1", source "Musgrave 2003";
+        /// How much steep slopes lose of finer octaves: erosion-like smooth flanks.
+        damping: f64 = 0.1, within 0.0..=1000.0, unit "1", source "Quilez 2008 (his is 1)";
+        /// How far points are carried aside: bends ridges and hills (three standard deviations; at most 262144 cells).
+        warp: f64 = 500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
+        /// Distance over which the warp turns.
+        warp_wavelength: f64 = 8000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
+        /// Added to all: the mean elevation of fbm, the floor of the others.
+        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
+        /// How the values meet the ground.
+        blend: Blend = Blend::Add, within .., unit "1", source "ours";
+    }
+}
+
+impl Model for GradientNoise {
+    fn about(&self) -> About {
+        About {
+            name: "gradient_noise",
+            summary: "Hills and ridges from octaves of gradient noise: fBm, billow, ridged, with warp and damping.",
+            source: "Perlin 1985, An image synthesizer; Musgrave 2003, Procedural fractal terrains",
+            family: Family::Base,
+            uses: &[AMOUNT],
+            loops: true,
+            ..About::default()
+        }
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        // Others shape ground that is there already.
+        (self.blend == Blend::Add).then(|| {
+            // Its own octaves, laid raw on land that rivers have worn, make it too rough: two levels of `hills` come out 9.9° steep in the
+            // median, where a global build is 7.5°.
+            local.rules.roughness = (0.4 * self.gain).min(1.0) as f32;
+            "further octaves, as high as the ground is steep"
+        })
+    }
+
+    laid_in_bands!();
+}
+
+impl Base for GradientNoise {
+    fn span(&self) -> [f64; 2] {
+        let low = if self.kind == FractalKind::Fbm { -self.amplitude } else { 0.0 };
+        [self.offset + low, self.offset + self.amplitude]
+    }
+
+    fn step_cells(&self) -> u64 {
+        STEP_CELLS * 8 / u64::from(self.octaves.max(8))
+    }
+
+    fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
+        let settings = FractalSettings {
+            kind: self.kind,
+            octaves: self.octaves,
+            wavelength: self.wavelength,
+            lacunarity: self.lacunarity,
+            gain: self.gain,
+            ridge_offset: self.ridge_offset,
+            ridge_gain: self.ridge_gain,
+            damping: self.damping,
+        };
+        let warp = Warp::new(self.warp, self.warp_wavelength, key.and(1), grid);
+        let noise = Fractal::new(&settings, warp, key.and(0), grid);
+        let [amplitude, offset] = [self.amplitude as f32, self.offset as f32];
+        move |i, row| {
+            noise.row(grid, i, row);
+            for value in row {
+                *value = offset + amplitude * *value;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::base::testing::{assert_windows_agree, coarsen, metres, moments, relative_difference, square};
+
+    #[test]
+    fn fbm_has_the_stated_deviation() {
+        // Waves of 600 m over 15 km: some 600 independent squares for the first octave, which has 3/4 of the variance;
+        // the deviation is known to 1/√1200 = 3 %; four of those.
+        let model = GradientNoise {
+            amplitude: 300.0,
+            wavelength: 600.0,
+            gain: 0.5,
+            damping: 0.0,
+            warp: 0.0,
+            offset: 70.0,
+            ..Default::default()
+        };
+        let ground = metres(&model, &square(512, 15_360.0), 3);
+        let [mean, deviation] = moments(ground.as_slice());
+        // Standard error of the mean: 100 m/√600 = 4 m, less as gradient noise has next to no power at long waves.
+        assert!((mean - 70.0).abs() < 12.0, "{mean}");
+        assert!((deviation / 100.0 - 1.0).abs() < 0.12, "{deviation}");
+    }
+
+    #[test]
+    fn billow_and_ridged_lie_within_their_range() {
+        for kind in [FractalKind::Billow, FractalKind::Ridged] {
+            let model = GradientNoise { kind, amplitude: 1000.0, ..Default::default() };
+            let ground = metres(&model, &square(256, 15_360.0), 3);
+            let [low, high] = ground.as_slice().iter().fold([f64::MAX, f64::MIN], |[a, b], z| [a.min(*z), b.max(*z)]);
+            assert!(low >= 0.0 && high > 500.0 && high < 1250.0, "{kind:?}: {low} to {high}");
+        }
+    }
+
+    #[test]
+    fn windows_are_cut_from_the_whole() {
+        for kind in [FractalKind::Fbm, FractalKind::Billow, FractalKind::Ridged] {
+            let model = GradientNoise { kind, damping: 0.5, ..Default::default() };
+            assert_windows_agree(&model, &Grid::new([30, 320], 45.0).unwrap());
+        }
+    }
+
+    #[test]
+    fn finer_grids_of_one_world_only_add_detail() {
+        // Of what 30 m cells carry and 60 m cells do not, waves of 60 to 240 m, block means over 60 m keep a part; weights
+        // there are under 0.47⁵ of the first octave's: 2.3 % in all for fbm, more where ridges make edges.
+        for (kind, most) in [(FractalKind::Fbm, 0.02), (FractalKind::Billow, 0.03), (FractalKind::Ridged, 0.05)] {
+            let model = GradientNoise { kind, ..Default::default() };
+            let [coarse, fine] = [256, 512].map(|n| metres(&model, &square(n, 15_360.0), 9));
+            let difference = relative_difference(&coarsen(&coarse, 2), &coarsen(&fine, 4));
+            assert!(difference < most, "{kind:?}: {difference}");
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Slopes by themselves, without water: see [`Hillslope`].
+
+use rayon::prelude::*;
+
+use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
+use crate::process::slopes::SLOPE_LIMIT;
+use crate::process::slopes::diffuse::{PASS, passes};
+use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit};
+use thalweg_core::base::cast::share_of;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::params;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid, Topology};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
+
+params! {
+    /// Cuts slopes to the steepest that stands, alike in all directions, and lets soil creep: even flanks, round crests.
+    ///
+    /// First the ground is lowered to the largest surface nowhere above it with |∇z| ≤ tan(angle)·slope_limit·e^(jitter·n): n is
+    /// noise of deviation 1, half of its variance from cell to cell, half over `jitter_wavelength` and its fractions. The
+    /// eikonal equation is solved by Godunov's scheme and sweeps. Then the ground creeps: ∂z/∂t = diffusion·∇²z over `years`, in
+    /// explicit passes of diffusion·t/dx² ≤ 0.2; each flow is rounded down to the unit. Creep takes loose ground first, then
+    /// bedrock · (1 − hardness), and what it moves is loose from then on.
+    ///
+    /// Source: creep Culling (1960, doi:10.1086/626663); sweeps Zhao (2005, doi:10.1090/S0025-5718-04-01678-3), which we
+    /// restrict to cells beside which something changes. That slopes cannot pass a threshold, and that rivers at their foot
+    /// carry off what falls: Burbank et al. (1996, doi:10.1038/379505a0). We differ: the threshold is enforced at once, not by
+    /// a flux that grows without bound towards it.
+    ///
+    /// It needs nothing, heeds `slope_limit`, `hardness` (creep alone), `protect` and `loose`, and leaves the ground and `loose`.
+    /// What the limit cuts is carried off by rivers that are not part of this model: exported, or, where no edge is open and
+    /// no data is missing, laid level on the lowest ground. Open edges keep their height while soil creeps, as at base level: what
+    /// reaches them is exported, what they give is added. Closed edges and missing data are walls; the sea changes nothing.
+    ///
+    /// It breaks where a fall should pile up below: `thermal` does that. Falls under 1/65 536 m over the share of a pass do not
+    /// creep. Creep blurs the picture when √(2·diffusion·years) passes some cells, and takes time with its square.
+    pub struct Hillslope {
+        /// Years of creep.
+        years: f64 = 20_000.0, within 0.0..=1e7, unit "a", scales Age, source "ours";
+        /// How fast soil creeps: rounds crests, fills hollows.
+        diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/a", scales Creep,
+            source "Fernandes & Dietrich 1997: 0.001 to 0.02";
+        /// Steepest slope that stands; 90 leaves slopes as steep as they are.
+        angle: f64 = 35.0, within 0.0..=90.0, unit "°", scales Slope, source "Burbank 1996: 30 to 37";
+        /// How uneven the steepest slope is: standard deviation of its logarithm. At 0 flanks are smooth as cones.
+        jitter: f64 = 0.08, within 0.0..=1.0, unit "1", source "ours";
+        /// Distance from one strong flank to the next.
+        jitter_wavelength: f64 = 1000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
+    }
+}
+
+/// The most that a run may spread, diffusion·years/dx²: some 450 cells.
+const MOST_SPREAD: f64 = 1e5;
+
+/// Passes of creep in a step.
+const STEP_PASSES: f64 = 8.0;
+
+impl Hillslope {
+    /// diffusion·years/dx².
+    fn spread(&self, grid: &Grid) -> f64 {
+        self.diffusion * self.years / grid.cell_area()
+    }
+}
+
+impl Model for Hillslope {
+    fn about(&self) -> About {
+        About {
+            name: "hillslope",
+            summary: "Slopes no steeper than they stand, alike in all directions, and creeping soil: even flanks, round crests.",
+            source: "Culling (1960), Analytical theory of erosion; Zhao (2005), A fast sweeping method for eikonal equations",
+            family: Family::Erosion,
+            uses: &[SLOPE_LIMIT, HARDNESS, PROTECT],
+            writes: &[LOOSE],
+            loops: true,
+            ..About::default()
+        }
+    }
+
+    fn check(&self, grid: &Grid) -> Result<()> {
+        if self.spread(grid) > MOST_SPREAD {
+            let most = MOST_SPREAD * grid.cell_area() / self.diffusion;
+            let allowed = format!(
+                "0 to {most:.0} a for {} m²/a on cells of {} m (beyond, soil creeps 450 cells far)",
+                self.diffusion, grid.cell
+            );
+            return Err(Error::value("hillslope.years", format!("{} a", self.years), allowed));
+        }
+        Ok(())
+    }
+
+    fn steps(&self, grid: &Grid) -> u32 {
+        (self.spread(grid) / (PASS * STEP_PASSES)).ceil().max(1.0) as u32
+    }
+
+    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
+        let steps = self.steps(grid);
+        Some(self.years * f64::from(step.min(steps)) / f64::from(steps))
+    }
+
+    fn scratch(&self, grid: &Grid) -> u64 {
+        // Ground before the cut, the limit, a mask; less while soil creeps.
+        (4 + 4 + 1) * grid.len() as u64
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        local.hold(self.angle);
+        // How far it spreads, in cells of the global level.
+        let spread = (self.diffusion * self.years).sqrt() / local.cell;
+        local.rules.creep = local.rules.creep.max(spread.min(1.0) as f32);
+        Some("the steepest slope, creep")
+    }
+
+    fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
+        self.check(grid)?;
+        let [rows, cols] = grid.size;
+        let [north, east, south, west] = grid.edges.map(|edge| edge == Edge::Open);
+        let held = grid.edges.contains(&Edge::Open).then(|| {
+            Field::generate(grid.size, |i, j| {
+                (i == 0 && north) || (j + 1 == cols && east) || (i + 1 == rows && south) || (j == 0 && west)
+            })
+        });
+        let spread = self.spread(grid) / f64::from(self.steps(grid));
+        Ok(Box::new(Slopes { model: self.clone(), spread, held }))
+    }
+}
+
+struct Slopes {
+    model: Hillslope,
+    /// Of one step.
+    spread: f64,
+    /// The cells of open edges.
+    held: Option<Field<bool>>,
+}
+
+impl Stepper for Slopes {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+        let mut budget = Budget::default();
+        if tick.step == 0 && self.model.angle < 90.0 {
+            let removed = self.cut(terrain, tick)?;
+            budget += carry_off(terrain, removed)?;
+        }
+        budget += self.creep(terrain)?;
+        Ok(budget)
+    }
+}
+
+impl Slopes {
+    /// Cuts what is too steep; the units removed.
+    fn cut(&self, terrain: &mut Terrain, tick: Tick) -> Result<i64> {
+        let Terrain { grid, ground, loose, nodata, layers, .. } = terrain;
+        let Hillslope { angle, jitter, jitter_wavelength, .. } = self.model;
+        let mut steepest = jittered(grid, libm::tan(angle.to_radians()), jitter, jitter_wavelength, tick.key);
+        if let Some(factors) = factors(layers, &SLOPE_LIMIT) {
+            steepest.par_rows_mut().for_each(|(i, row)| {
+                for (tan, factor) in row.iter_mut().zip(factors.row(i)) {
+                    *tan *= factor;
+                }
+            });
+        }
+        let before = ground.clone();
+        limit(
+            ground,
+            &steepest,
+            None,
+            grid.cell,
+            Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: None },
+        )?;
+        let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
+        book_cut(&before, ground, loose, Guards { protect: factors(layers, &PROTECT), hardness: None })
+    }
+
+    /// Lets soil creep for a step's share of the years.
+    fn creep(&self, terrain: &mut Terrain) -> Result<Budget> {
+        let Terrain { grid, ground, loose, nodata, layers, .. } = terrain;
+        let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
+        let bounds = Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: self.held.as_ref() };
+        let [hardness, protect] = [HARDNESS, PROTECT].map(|spec| factors(layers, &spec));
+        let Some(hardness) = hardness else {
+            let share = protect.map(|protect| protect.map(|part| 1.0 - share_of(*part)));
+            return diffuse(ground, Some(loose), bounds, share.as_ref(), self.spread);
+        };
+        // What bedrock gives depends on how much loose ground there is, which changes from pass to pass.
+        let passes = passes(self.spread);
+        let spread = self.spread / f64::from(passes);
+        let mut budget = Budget::default();
+        for _ in 0..passes {
+            let share = Field::generate(grid.size, |i, j| {
+                let due = spread * fall(ground, bounds, i, j);
+                let there_is = f64::from(loose[(i, j)].0) + due * (1.0 - f64::from(share_of(hardness[(i, j)])));
+                let part = if there_is < due { (there_is / due) as f32 } else { 1.0 };
+                part * (1.0 - protect.map_or(0.0, |protect| share_of(protect[(i, j)])))
+            });
+            budget += diffuse(ground, Some(loose), bounds, Some(&share), spread)?;
+        }
+        Ok(budget)
+    }
+}
+
+/// How far cell (i, j) stands over its lower neighbours together, in units.
+fn fall(ground: &Field<Height>, bounds: Bounds<'_>, i: usize, j: usize) -> f64 {
+    let topology = Topology { size: ground.size(), looped: bounds.looped };
+    let down = |by: [isize; 2]| match topology.cell([i, j], by) {
+        Some([r, c]) if bounds.nodata.is_none_or(|mask| !mask[(r, c)]) => {
+            (i64::from(ground[(i, j)].0) - i64::from(ground[(r, c)].0)).max(0)
+        }
+        _ => 0,
+    };
+    (down([-1, 0]) + down([1, 0]) + down([0, -1]) + down([0, 1])) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::Cells;
+    use thalweg_core::terrain::LayerSpec;
+    use thalweg_core::terrain::height::UNITS;
+
+    fn run(model: &Hillslope, terrain: &mut Terrain) -> Budget {
+        let mut stepper = model.start(&terrain.grid).unwrap();
+        let mut budget = Budget::default();
+        for step in 0..model.steps(&terrain.grid) {
+            budget += stepper.step(terrain, Tick { key: Key::new(1, "slopes"), step }).unwrap();
+        }
+        budget
+    }
+
+    fn terrain(size: [usize; 2], edge: Edge, z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
+        let grid = Grid { edges: [edge; 4], ..Grid::new(size, 10.0).unwrap() };
+        let ground = Field::generate(size, |i, j| Height::from_metres(z(i as f64, j as f64)).unwrap());
+        Terrain::from_ground(grid, ground).unwrap()
+    }
+
+    #[test]
+    fn the_angle_and_its_factor_are_kept() {
+        let model = Hillslope { angle: 45.0, jitter: 0.0, years: 0.0, ..Hillslope::default() };
+        let mut cliff = terrain([3, 40], Edge::Open, |_, j| if j < 20.0 { 0.0 } else { 90.0 });
+        let mut soft = cliff.clone();
+        let cut = run(&model, &mut cliff);
+        // 10 m a cell at 45°: heights 10, 20 … 80 above the foot, then the top.
+        for j in 20..40 {
+            assert!((cliff.ground[(1, j)].metres() - (10.0 * (j as f64 - 19.0)).min(90.0)).abs() < 40.0 / UNITS);
+        }
+        assert_eq!((cut.exported, cut.deposited), (cut.eroded, 0));
+        soft.insert(&SLOPE_LIMIT, Cells::Float(Field::new([3, 40], 0.5))).unwrap();
+        run(&model, &mut soft);
+        assert!((soft.ground[(1, 29)].metres() - 50.0).abs() < 40.0 / UNITS);
+    }
+
+    #[test]
+    fn creep_moves_loose_ground_through_hard_rock_only() {
+        let years = Hillslope { angle: 90.0, diffusion: 0.01, years: 20_000.0, ..Hillslope::default() };
+        let step = |j: f64| if j < 10.0 { 0.0 } else { 5.0 };
+        let mut rock = terrain([3, 20], Edge::Closed, |_, j| step(j));
+        rock.insert(&HARDNESS, Cells::Float(Field::new([3, 20], 1.0))).unwrap();
+        let before = rock.ground.clone();
+        run(&years, &mut rock);
+        assert_eq!(rock.ground, before, "the hardest rock stands");
+        rock.loose = Some(Field::new([3, 20], Height::from_metres(0.25).unwrap()));
+        run(&years, &mut rock);
+        let loose = rock.loose.as_ref().unwrap();
+        assert!(loose[(1, 9)].metres() > 0.4 && loose[(1, 10)].metres() < 0.2, "its soil goes down the step");
+        for (k, before) in before.as_slice().iter().enumerate() {
+            // A share is rounded to f32, so a pass may take a unit too much.
+            let bedrock = rock.ground[k].0 - loose[k].0;
+            assert!((bedrock - before.0 + 16_384).abs() <= passes(2.0) as i32, "bedrock stands");
+        }
+    }
+
+    #[test]
+    fn half_hard_rock_gives_half() {
+        // One short pass: the amount is linear in what may be given.
+        let model = Hillslope { angle: 90.0, diffusion: 0.01, years: 1000.0, ..Hillslope::default() };
+        let gone = |spec: &LayerSpec, factor: f32| {
+            let mut slope = terrain([1, 2], Edge::Closed, |_, j| 5.0 * j);
+            slope.insert(spec, Cells::Float(Field::new([1, 2], factor))).unwrap();
+            run(&model, &mut slope);
+            5.0 - slope.ground[(0, 1)].metres()
+        };
+        for spec in [HARDNESS, PROTECT] {
+            for (factor, want) in [(0.0, 0.5), (0.5, 0.25), (1.0, 0.0)] {
+                assert!((gone(&spec, factor) - want).abs() < 2.0 / UNITS, "{} {factor}", spec.name);
+            }
+        }
+    }
+
+    #[test]
+    fn open_edges_are_base_level() {
+        let model = Hillslope { angle: 90.0, ..Hillslope::default() };
+        let mut hill = terrain([9, 9], Edge::Open, |i, j| if (i, j) == (4.0, 4.0) { 100.0 } else { 3.0 });
+        let before = hill.solid();
+        let budget = run(&model, &mut hill);
+        assert!(budget.exported > 0 && budget.added >= 0);
+        assert_eq!(hill.solid() - before, budget.solid_change());
+        assert!((0..9).all(|k| hill.ground[(0, k)].metres() == 3.0 && hill.ground[(k, 8)].metres() == 3.0));
+    }
+
+    #[test]
+    fn endless_creep_is_refused() {
+        let model = Hillslope { diffusion: 10.0, years: 1e7, ..Hillslope::default() };
+        let message = model.check(&Grid::new([4, 4], 1.0).unwrap()).unwrap_err().to_string();
+        assert!(message.contains("hillslope.years") && message.contains("10000 a"), "{message}");
+    }
+}

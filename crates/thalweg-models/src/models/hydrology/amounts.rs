@@ -1,0 +1,35 @@
+//! Water at cells, as tables hold it.
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::declare::codec::column;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::{Column, Table};
+use thalweg_flow::pools::Arrival;
+
+/// Amounts at cells as a table of `row`, `column` and what the amount is called (units × cells).
+pub fn table_of(held: &[Arrival], amount: &str, grid: &Grid) -> Table {
+    let cols = grid.cols() as u32;
+    let cell = |k: u32| grid.world_cell((k / cols) as usize, (k % cols) as usize);
+    let ints = |f: &dyn Fn(&Arrival) -> i64| Column::Int(held.iter().map(f).collect());
+    let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
+    Table {
+        columns: vec![
+            column("row", "cell", ints(&|held| cell(held.cell)[0])),
+            column("column", "cell", ints(&|held| cell(held.cell)[1])),
+            column(amount, "m/65536", ints(&|held| held.water)),
+        ],
+    }
+}
+
+/// The same from a table, called `name`, that may come from anywhere.
+pub fn amounts_of(table: &Table, name: &str, amount: &str, grid: &Grid) -> Result<Vec<Arrival>> {
+    let [rows, cols, water] = ["row", "column", amount].map(|key| column::<i64>(name, table, key));
+    let (rows, cols, water) = (rows?, cols?, water?);
+    let one = |r: usize| {
+        let [i, j] = grid.local([rows[r], cols[r]])?;
+        let cell = (i * grid.cols() + j) as u32;
+        (0..1 << 60).contains(&water[r]).then_some(Arrival { cell, water: water[r] })
+    };
+    let held: Option<_> = (0..table.len()).map(one).collect();
+    held.ok_or_else(|| Error::layer(name, "is no table of water inside this terrain"))
+}

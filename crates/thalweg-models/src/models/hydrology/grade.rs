@@ -1,0 +1,272 @@
+//! Beds of even fall: pits that water runs through are filled with what stands in its way below them.
+//!
+//! Drops of a batch run side by side and leave beds rough by a step's fall. Water levels such pits within days; here the
+//! bed from the pit over its sill to lower ground takes the nearest heights that fall all along and hold as much solid.
+
+use crate::model::Budget;
+use crate::models::hydrology::ground::Ground;
+use crate::models::hydrology::rules::Rules;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::Land;
+use thalweg_flow::depressions::OUTSIDE;
+use thalweg_flow::pools::Pools;
+
+/// Most cells of a bed that is graded at once, and most sills on it.
+const MAX_CELLS: usize = 64;
+const MAX_SILLS: usize = 6;
+
+/// Units that a bed falls from cell to cell at least, a millimetre: more than files of 32-bit floats round off.
+const FALL: i32 = 64;
+
+/// Ground that yields less than this stays as it is.
+const FIRM: f32 = 0.1;
+
+/// How a bed is evened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Cut and filled: it holds as much solid as before.
+    Level,
+    /// Only cut, so that no other bed is blocked; what is dug is washed out of the land.
+    Cut,
+}
+
+/// What beds are graded by.
+pub struct Grading<'a> {
+    /// Hollows of the ground as it is.
+    pub pools: &'a Pools,
+    /// Water in them.
+    pub depth: &'a Field<Height>,
+    pub ground: &'a Ground,
+    pub rules: &'a Rules,
+    pub way: Way,
+}
+
+impl Grading<'_> {
+    /// Grades the beds below pits that are no deeper than the rules say, hold no water, and that `passes` accepts by their
+    /// cell; how many. No shore is cut below its water.
+    pub fn grade(&self, terrain: &mut Terrain, passes: impl Fn(usize) -> bool, budget: &mut Budget) -> usize {
+        let hierarchy = self.pools.hierarchy();
+        let mut graded = 0;
+        let mut bed = Vec::new();
+        for (d, depression) in hierarchy.depressions[..hierarchy.leaves()].iter().enumerate() {
+            let pit = depression.pit as usize;
+            let Some(spill) = depression.spill else { continue };
+            // Another bed may have changed it just now.
+            if terrain.ground[pit] != depression.floor
+                || spill.level.0.saturating_sub(depression.floor.0) > self.rules.grading
+                || self.depth[pit].0 > 0
+                || !passes(pit)
+            {
+                continue;
+            }
+            bed.clear();
+            let land = Land::of(terrain);
+            if !follow(&land, self.pools, self.depth, d as u32, &mut bed) {
+                continue;
+            }
+            cut_loops(&mut bed);
+            let heights: Vec<i32> = bed.iter().map(|k| terrain.ground[*k].0).collect();
+            let even = match self.way {
+                Way::Level => falling(&heights),
+                Way::Cut => cut(&heights),
+            };
+            // Not under the floor, nor out of the heights that ground may have: else the bed would not hold as much.
+            let lowest = |height: &i32| self.rules.floor.max(Height::MIN.0).min(*height);
+            let fits = |(now, then): (&i32, &i32)| (lowest(now)..=Height::MAX.0).contains(then);
+            if heights.iter().zip(&even).all(fits)
+                && bed.iter().zip(&even).all(|(k, height)| self.is_free(terrain, *k, *height))
+            {
+                for (k, height) in bed.iter().zip(even) {
+                    set(terrain, *k, height, self.way, budget);
+                }
+                graded += 1;
+            }
+        }
+        graded
+    }
+
+    /// Whether a cell may be cut or filled to a height: it is neither firm nor wet, and no water beside it stands higher.
+    fn is_free(&self, terrain: &Terrain, k: usize, height: i32) -> bool {
+        let [rows, cols] = terrain.grid.size;
+        let (i, j) = (k / cols, k % cols);
+        let cover = terrain.loose.as_ref().map_or(0, |loose| loose[(i, j)].0);
+        let cuts_rock = terrain.ground[(i, j)].0.saturating_sub(height) > cover;
+        let plane = self.ground.rock.as_ref().filter(|_| cuts_rock).or(self.ground.yields.as_ref());
+        let is_sea = terrain.grid.sea_level.is_some_and(|sea| terrain.ground[(i, j)] <= sea);
+        let near = |x: usize, n: usize| x.saturating_sub(1)..(x + 2).min(n);
+        let is_below = |r: usize, c: usize| {
+            let depth = self.depth[(r, c)].0;
+            depth == 0 || i64::from(terrain.ground[(r, c)].0) + i64::from(depth) <= i64::from(height)
+        };
+        plane.is_none_or(|plane| plane[(i, j)] >= FIRM)
+            && !is_sea
+            && self.depth[(i, j)].0 == 0
+            && near(i, rows).all(|r| near(j, cols).all(|c| is_below(r, c)))
+    }
+}
+
+/// The cells from a leaf's pit over its sill, and over those of higher leaves, down to where the ground is lower than the
+/// pit, or wet, or leaves the land; whether it comes there.
+fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed: &mut Vec<usize>) -> bool {
+    let (leaf, cols) = (&pools.hierarchy().leaf, land.grid.cols());
+    let floor = pools.hierarchy().depressions[first as usize].floor.0;
+    let mut at = first;
+    for _ in 0..MAX_SILLS {
+        // Up to the sill, against the way down from it.
+        let [sill, toward] = pools.way_over(land, at as usize).map(|k| k as usize);
+        let start = if leaf[sill] == at {
+            sill
+        } else {
+            let beside = land.around(sill / cols, sill % cols).filter(|(_, [r, c])| leaf[(*r, *c)] == at);
+            let lowest = beside.map(|(_, [r, c])| (land.ground[(r, c)], r * cols + c)).min();
+            let Some((_, lowest)) = lowest else { return false };
+            lowest
+        };
+        let climb = bed.len();
+        let mut down = Some(start);
+        while let Some(k) = down {
+            bed.push(k);
+            if bed.len() > MAX_CELLS {
+                return false;
+            }
+            down = pools.directions().next(k);
+        }
+        bed[climb..].reverse();
+        if start != sill {
+            bed.push(sill);
+        }
+        if toward == sill {
+            return true;
+        }
+        // Down on the far side.
+        let mut down = Some(toward);
+        let mut last = toward;
+        while let Some(k) = down {
+            // So low that the bed stays above it.
+            if land.ground[k].0 < floor - MAX_CELLS as i32 * FALL || depth[k].0 > 0 {
+                return true;
+            }
+            last = k;
+            down = pools.directions().next(k);
+            if down.is_some() {
+                bed.push(k);
+            }
+            if bed.len() > MAX_CELLS {
+                return false;
+            }
+        }
+        at = leaf[last];
+        if at == OUTSIDE {
+            // It leaves the land there.
+            bed.push(last);
+            return true;
+        }
+        if at == first {
+            return false;
+        }
+    }
+    false
+}
+
+/// Leaves out what a way does between two visits of one cell: a way into a hollow and out of it leads over some cells twice.
+fn cut_loops(bed: &mut Vec<usize>) {
+    let mut kept = 0;
+    for n in 0..bed.len() {
+        let before = bed[..kept].iter().position(|k| *k == bed[n]);
+        match before {
+            Some(before) => kept = before + 1,
+            None => {
+                bed[kept] = bed[n];
+                kept += 1;
+            }
+        }
+    }
+    bed.truncate(kept);
+}
+
+/// The nearest heights, by least squares, that fall by [`FALL`] a cell and more, and have the same sum: neighbours that rise
+/// are pooled (Ayer et al. 1955, doi:10.1214/aoms/1177728423).
+fn falling(heights: &[i32]) -> Vec<i32> {
+    // Sum and count of each stretch of one level, under heights that the least fall has been added to.
+    let mut levels: Vec<(i64, i64)> = Vec::new();
+    for (n, height) in (0..).zip(heights) {
+        levels.push((i64::from(*height) + n * i64::from(FALL), 1));
+        while let [.., (a, m), (b, k)] = *levels.as_slice()
+            && b * m > a * k
+        {
+            levels.truncate(levels.len() - 2);
+            levels.push((a + b, m + k));
+        }
+    }
+    let mut out = Vec::with_capacity(heights.len());
+    for (sum, count) in levels {
+        let (each, more) = (sum.div_euclid(count), sum.rem_euclid(count));
+        for n in 0..count {
+            let fallen = out.len() as i64 * i64::from(FALL);
+            out.push((each + i64::from(n < more) - fallen) as i32);
+        }
+    }
+    out
+}
+
+/// The same heights, cut down so far that they fall by [`FALL`] a cell and more.
+fn cut(heights: &[i32]) -> Vec<i32> {
+    let mut last = i32::MAX;
+    let lower = |height: &i32| {
+        last = (*height).min(last.saturating_sub(FALL));
+        last
+    };
+    heights.iter().map(lower).collect()
+}
+
+/// Digs a cell down or fills it up to a height.
+fn set(terrain: &mut Terrain, k: usize, height: i32, way: Way, budget: &mut Budget) {
+    let ground = &mut terrain.ground[k];
+    let more = height - ground.0;
+    ground.0 = height;
+    if let Some(loose) = &mut terrain.loose {
+        let loose = &mut loose[k];
+        loose.0 = loose.0.saturating_add(more).max(0);
+    }
+    budget.deposited += i128::from(more.max(0));
+    budget.eroded += i128::from((-more).max(0));
+    if way == Way::Cut {
+        budget.exported += i128::from((-more).max(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+
+    #[test]
+    fn a_way_passes_each_cell_once() {
+        let mut bed = vec![1, 2, 3, 4, 3, 5, 6, 1, 7];
+        cut_loops(&mut bed);
+        assert_eq!(bed, [1, 7]);
+        let mut bed = vec![1, 2, 3, 4, 3, 5, 6];
+        cut_loops(&mut bed);
+        assert_eq!(bed, [1, 2, 3, 5, 6]);
+    }
+
+    #[test]
+    fn beds_fall_and_hold_as_much() {
+        assert_eq!(falling(&[1000, 3000, 500]), [2032, 1968, 500]);
+        assert_eq!(falling(&[300, 200, 100]), [300, 200, 100]);
+        assert_eq!(falling(&[0, 0, 0]), [64, 0, -64]);
+        assert_eq!(cut(&[1000, 3000, 990, 100]), [1000, 936, 872, 100]);
+        assert_eq!(falling(&[7]), [7]);
+        for case in 0..200 {
+            let key = Key::new(case, "bed");
+            let count = 1 + key.bits() % 40;
+            let heights: Vec<i32> = (0..count).map(|n| (key.and(n).bits() % 9000) as i32 - 4500).collect();
+            let bed = falling(&heights);
+            assert!(bed.windows(2).all(|pair| pair[0] - pair[1] >= FALL), "{heights:?}: {bed:?}");
+            let sum = |list: &[i32]| list.iter().map(|z| i64::from(*z)).sum::<i64>();
+            assert_eq!(sum(&bed), sum(&heights));
+        }
+    }
+}

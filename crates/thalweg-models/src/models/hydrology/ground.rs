@@ -1,0 +1,79 @@
+//! [`Ground`]: what the ground is made of, as drops meet it in a round.
+
+use thalweg_core::base::cast::share_of;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{HARDNESS, PROTECT, TREE_DENSITY, Terrain};
+use thalweg_noise::given::soils::{self, strata};
+
+/// Beds of rock stand at their own slope where less loose ground lies on them: a metre.
+pub const COVER: Height = Height(UNITS as i32);
+
+/// Planes of what the ground does; none where all of it is as the parameters say.
+pub struct Ground {
+    /// Factor of what drops dig: by soil, roots, `hardness` and `protect`.
+    pub yields: Option<Field<f32>>,
+    /// The same of the rock that lies under what is loose.
+    pub rock: Option<Field<f32>>,
+    /// Units by which a cell may stand over its neighbour before it slides.
+    pub talus: Option<Field<f32>>,
+}
+
+impl Ground {
+    /// Of a terrain as it lies now; `talus` is the steepest slope of ground that is of no kind, as rise over run.
+    pub fn of(terrain: &Terrain, talus: f64) -> Result<Self> {
+        let size = terrain.grid.size;
+        let layers: Vec<&Field<f32>> =
+            [HARDNESS, PROTECT, TREE_DENSITY].iter().filter_map(|spec| terrain.float(spec)).collect();
+        let (soil, beds) = (soils::soil(terrain)?, strata::strata(terrain)?);
+        let kinds = soil.map(|soil| Ok((soil, soils::Ground::of(terrain)?))).transpose()?;
+        let free = |i: usize, j: usize| layers.iter().map(|layer| 1.0 - share_of(layer[(i, j)])).product::<f32>();
+        let bed = beds.as_ref().map(|beds| {
+            move |i: usize, j: usize| {
+                let [row, column] = terrain.grid.world_cell(i, j);
+                terrain.ground[(i, j)].0 + beds.lean(row, column)
+            }
+        });
+        let yields = |i: usize, j: usize| match &kinds {
+            Some((soil, kinds)) => {
+                let kind = soil[(i, j)] as usize;
+                free(i, j) * kinds.erodibility[kind] * (1.0 - kinds.cohesion[kind])
+            }
+            None => free(i, j),
+        };
+        let rock = beds
+            .as_ref()
+            .zip(bed.as_ref())
+            .map(|(beds, bed)| Field::generate(size, |i, j| free(i, j) * (1.0 - beds.hardness(bed(i, j)))));
+        let is_bare = |i: usize, j: usize| terrain.loose.as_ref().is_none_or(|loose| loose[(i, j)] < COVER);
+        let slope = |i: usize, j: usize| match (&beds, &bed, &kinds) {
+            (Some(beds), Some(bed), _) if is_bare(i, j) => beds.talus(bed(i, j)),
+            (_, _, Some((soil, kinds))) => kinds.tan_talus[soil[(i, j)] as usize],
+            _ => talus as f32,
+        };
+        let metre = (terrain.grid.cell * UNITS) as f32;
+        let made = kinds.is_some() || beds.is_some();
+        Ok(Self {
+            yields: (made || !layers.is_empty()).then(|| Field::generate(size, yields)),
+            rock,
+            talus: made.then(|| Field::generate(size, |i, j| slope(i, j) * metre)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::Cells;
+    use thalweg_core::terrain::grid::Grid;
+
+    #[test]
+    fn what_is_no_number_holds_nothing() {
+        let mut terrain = Terrain::new(Grid::new([1, 5], 10.0).unwrap());
+        let hardness = Field::from_vec([1, 5], vec![f32::NAN, -1.0, 0.25, 1.0, 2.0]).unwrap();
+        terrain.insert(&HARDNESS, Cells::Float(hardness)).unwrap();
+        let yields = Ground::of(&terrain, 0.7).unwrap().yields.unwrap();
+        assert_eq!(yields.as_slice(), [1.0, 1.0, 0.75, 0.0, 0.0]);
+    }
+}

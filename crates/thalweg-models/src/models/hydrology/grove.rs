@@ -1,0 +1,55 @@
+//! The forest beside the water.
+
+use crate::model::Tick;
+use crate::models::hydrology::Hydrology;
+use crate::models::hydrology::state::State;
+use crate::process::forest::FERTILITY;
+use crate::process::forest::{Forest, ForestRules, PlantSite};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::Terrain;
+
+/// Years that a forest lives at one go: reading and writing its table then costs little beside them.
+const YEARS: f64 = 10.0;
+
+/// What keys of the forest are for, beside those of drops.
+const FOREST: u64 = 1 << 63;
+
+/// How the model's forest lives.
+pub fn rules(model: &Hydrology) -> ForestRules {
+    ForestRules {
+        patch: model.tree_patch,
+        stream: model.tree_stream as f32,
+        tree_line: model.tree_line as f32,
+        ..ForestRules::default()
+    }
+}
+
+/// Lets the forest live the years that have come by the end of a batch, beside the water as it is then.
+pub fn grow(terrain: &mut Terrain, model: &Hydrology, state: &State, tick: Tick, last: u32) -> Result<()> {
+    if model.forest == 0.0 {
+        return Ok(());
+    }
+    let pace = model.forest / f64::from(last + 1);
+    // Of the last batch all years are full.
+    let until =
+        |steps: u32| if steps > last { model.forest.ceil() } else { (pace * f64::from(steps) / YEARS).floor() * YEARS };
+    let years = until(tick.step) as u64..until(tick.step + 1) as u64;
+    if years.is_empty() {
+        return Ok(());
+    }
+    let mut forest = Forest::read(terrain)?;
+    let site = PlantSite {
+        grid: &terrain.grid,
+        ground: &terrain.ground,
+        nodata: terrain.nodata.as_ref(),
+        pool: Some(&state.stock.depth),
+        water: None,
+        discharge: Some(&state.discharge),
+        fertility: terrain.float(&FERTILITY),
+    };
+    let rules = rules(model);
+    for year in years {
+        forest.step(&site, &rules, tick.key.and(FOREST).and(year));
+    }
+    forest.write(terrain)
+}

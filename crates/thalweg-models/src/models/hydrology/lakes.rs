@@ -1,0 +1,147 @@
+//! [`Lakes`]: water at rest between batches; drops that come to lakes set out again at their sills, as many as run over.
+
+use rayon::prelude::*;
+
+use crate::model::{Budget, Tick};
+use crate::models::hydrology::Hydrology;
+use crate::models::hydrology::drop::{self, Drop, portions};
+use crate::models::hydrology::grade::{Grading, Way};
+use crate::models::hydrology::ground::Ground;
+use crate::models::hydrology::rules::{PASSES, Rules};
+use crate::models::hydrology::weather;
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::Land;
+use thalweg_flow::pools::{self, Outlet, Overflow, Pools, Stock};
+
+/// The hollows of the ground as it was when water last came to rest.
+pub struct Lakes {
+    pools: Pools,
+    ground: Field<Height>,
+}
+
+/// What drops at rest and the climate bring to lakes.
+pub struct Settling<'a> {
+    pub tick: Tick,
+    pub resting: &'a [Drop],
+    /// Share of streams in each cell.
+    pub stream: &'a Field<f32>,
+}
+
+impl Lakes {
+    /// Lets a batch's rain come to the lakes of the ground as it is now, evaporate and run over; the drops that set out over
+    /// sills: as much of those at rest as runs on of the water that comes.
+    ///
+    /// `lakes` are those of the settling before, if there was one: nothing but quicker with them.
+    pub fn settle(
+        lakes: &mut Option<Self>,
+        terrain: &Terrain,
+        stock: &mut Stock,
+        (model, rules): (&Hydrology, &Rules),
+        settling: &Settling<'_>,
+        budget: &mut Budget,
+    ) -> Result<Vec<Drop>> {
+        let land = Land::of(terrain);
+        let pools = &Self::at(lakes, &land).pools;
+        let grid = &terrain.grid;
+        let tick = settling.tick;
+        let when = (tick.step..tick.step + 1, tick.key);
+        let arrivals = weather::come(terrain, model, rules, pools, (&stock.depth, settling.stream), when, budget)?;
+        let evaporation = model.dries(model.until(grid, tick.step), model.until(grid, tick.step + 1));
+        let how = pools::PoolRules { evaporation, release: rules.release, least: 1 };
+        let balance = pools.balance(&land, stock, &arrivals, &how, PASSES / rules.years)?;
+        budget.evaporated += balance.evaporated as f64;
+        budget.drained += balance.left as f64;
+
+        // Water of the drops at rest, by the outlet of the pool where they are.
+        let mut rested = vec![0i64; balance.outlets.len()];
+        for drop in settling.resting {
+            let [i, j] = [0, 1].map(|a| (drop.cell[a] - grid.origin[a]) as usize);
+            let outlet = balance.outlet_of.get(pools.hierarchy().leaf[(i, j)] as usize);
+            if let Some(sum) = outlet.and_then(|outlet| rested.get_mut(*outlet as usize)) {
+                *sum += i64::from(drop.water);
+            }
+        }
+        let runs_on = |(outlet, rested): (&Outlet, i64)| {
+            let share = (outlet.outflow as f64 / outlet.inflow.max(1) as f64).min(1.0);
+            let burst = (outlet.outflow - outlet.inflow).max(0);
+            let water = (rested as f64 * share) as i64 + burst;
+            Overflow { cell: outlet.cell, toward: outlet.toward, water }
+        };
+        let over = balance.outlets.iter().zip(rested).map(runs_on).chain(balance.stranded);
+        let mut drops = Vec::new();
+        let mut number = drop::OVERFLOW | u64::from(tick.step) << drop::COUNT_BITS;
+        for over in over.filter(|over| over.toward != over.cell) {
+            // Whole drops; what is less is one, or none, by chance.
+            let by_chance = tick.key.and(number).and(1).unit() * f64::from(rules.drop);
+            let water = over.water.saturating_add(by_chance as i64);
+            for water in portions(water, rules.drop, rules.most) {
+                drops.push(over_the_sill(terrain, &over, water, rules, tick.key, number));
+                number += 1;
+            }
+        }
+        Ok(drops)
+    }
+
+    /// Evens beds below dry pits of the ground that was followed last, as [`Grading`] does; how many.
+    pub fn grade(
+        &self,
+        terrain: &mut Terrain,
+        depth: &Field<Height>,
+        rules: &Rules,
+        way: Way,
+        passes: impl Fn(usize) -> bool,
+        budget: &mut Budget,
+    ) -> Result<usize> {
+        let ground = Ground::of(terrain, rules.tan_talus)?;
+        let grading = Grading { pools: &self.pools, depth, ground: &ground, rules, way };
+        Ok(grading.grade(terrain, passes, budget))
+    }
+
+    /// The hollows of the ground as it is now.
+    pub fn at<'a>(lakes: &'a mut Option<Self>, land: &Land<'_>) -> &'a Self {
+        match lakes {
+            Some(lakes) => {
+                lakes.follow(land);
+                lakes
+            }
+            None => lakes.insert(Self { pools: Pools::of(land), ground: land.ground.clone() }),
+        }
+    }
+
+    /// Holds nothing but what [`Self::follow`] needs.
+    pub fn rest(&mut self) {
+        self.pools.rest();
+    }
+
+    /// The hollows.
+    pub fn pools(&self) -> &Pools {
+        &self.pools
+    }
+
+    /// Brings the hollows up to the ground as it is now.
+    pub fn follow(&mut self, land: &Land<'_>) {
+        let mut changed = Field::new(land.ground.size(), false);
+        changed.par_rows_mut().for_each(|(i, row)| {
+            let cells = self.ground.row(i).iter().zip(land.ground.row(i));
+            row.iter_mut().zip(cells).for_each(|(changed, (before, now))| *changed = before != now);
+        });
+        self.pools.update(land, Some(&changed));
+        self.ground.as_mut_slice().copy_from_slice(land.ground.as_slice());
+    }
+}
+
+/// A drop on a sill, about to go where it falls off.
+fn over_the_sill(terrain: &Terrain, overflow: &Overflow, water: i32, rules: &Rules, key: Key, number: u64) -> Drop {
+    let grid = &terrain.grid;
+    let cell = |k: u32| grid.world_cell(k as usize / grid.cols(), k as usize % grid.cols());
+    let (here, there) = (cell(overflow.cell), cell(overflow.toward));
+    let unit = [0, 1].map(|a| (there[a] - here[a]) as f32);
+    // Round the middle: a step of √2 cells then leads to the neighbour.
+    let part = key.and(number).pair().map(|x| 0.42 + 0.16 * x as f32);
+    let ground = terrain.ground[overflow.cell as usize];
+    Drop { part, speed: unit, spilled: true, ..Drop::new(number, here, ground, water, rules.turns) }
+}

@@ -1,0 +1,53 @@
+//! The water of a whole run, reckoned on the ground that it leaves.
+//!
+//! Drops do the work of far more years than `years`. While they run, silt lifts the lakes, and basins grow and shrink under water
+//! that has come already. What stands at the end would be the water of ground that is gone.
+
+use crate::model::{Budget, Tick};
+use crate::models::hydrology::Hydrology;
+use crate::models::hydrology::lakes::Lakes;
+use crate::models::hydrology::rules::Rules;
+use crate::models::hydrology::state::State;
+use crate::models::hydrology::weather;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::Land;
+use thalweg_flow::pools::{self, Arrival, Stock};
+
+/// Parts of the years that are reckoned one after the other: the volume of a lake that is as old as it takes to settle is then
+/// wrong by 1 in 100.
+const PARTS: i64 = 32;
+
+/// Lets the climate of all years come to the lakes of the ground as it is now, from what stood when the run began: the state's
+/// water is then what stands. None stands in hollows that are filled within the years `passes`. The books, in units × cells.
+pub fn reckon(
+    lakes: &mut Option<Lakes>,
+    terrain: &Terrain,
+    state: &mut State,
+    stream: &Field<f32>,
+    (model, rules): (&Hydrology, &Rules),
+    (tick, passes): (Tick, f64),
+) -> Result<Budget> {
+    let land = Land::of(terrain);
+    let pools = Lakes::at(lakes, &land).pools();
+    let mut books = Budget::default();
+    let when = (0..tick.step + 1, tick.key);
+    let come = weather::come(terrain, model, rules, pools, (&state.stock.depth, stream), when, &mut books)?;
+    let mut stock = Stock { depth: Field::new(terrain.grid.size, Height::ZERO), held: state.past.stood.clone() };
+    let part = model.years / PARTS as f64;
+    for n in 0..PARTS {
+        // Whole units, which add up.
+        let until = |water: i64, n: i64| (i128::from(water) * i128::from(n) / i128::from(PARTS)) as i64;
+        let comes = |all: &Arrival| Arrival { water: until(all.water, n + 1) - until(all.water, n), ..*all };
+        let arrivals: Vec<Arrival> = come.iter().map(comes).collect();
+        let evaporation = model.dries(part * n as f64, part * (n + 1) as f64);
+        let how = pools::PoolRules { evaporation, release: 1.0, least: 1 };
+        let balance = pools.balance(&land, &mut stock, &arrivals, &how, passes / part)?;
+        books.evaporated += balance.evaporated as f64;
+        books.drained += balance.left as f64;
+    }
+    state.stock = stock;
+    Ok(books)
+}

@@ -1,0 +1,228 @@
+//! What the climate brings to lakes in a batch: rain on every cell, and springs, less what is lost on the way.
+//!
+//! Drops are samples of it that dig. The water itself is a field: what comes to a lake is the rain on all land above it,
+//! however few drops there are.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::model::Budget;
+use crate::models::hydrology::Hydrology;
+use crate::models::hydrology::rain::{Share, pour};
+use crate::models::hydrology::rules::Rules;
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::pools::{Arrival, Pools};
+use thalweg_flow::{LENGTHS_F32, downstream};
+
+/// Parts of a unit in which amounts are summed.
+const PARTS: f64 = 65_536.0;
+
+/// Rows whose water is found at once.
+const ROWS: usize = 128;
+
+/// Lengths of a straight step and of a diagonal one in steps of a drop, each of which leads √2 cells.
+const DROP_STEPS: [f32; 2] = [1.0 / LENGTHS_F32[1], 1.0];
+
+/// The water that comes to the pits of the ground in some batches. What falls is booked, and what is lost or drains off the land.
+pub fn come(
+    terrain: &Terrain,
+    model: &Hydrology,
+    rules: &Rules,
+    pools: &Pools,
+    (depth, stream): (&Field<Height>, &Field<f32>),
+    (steps, key): (Range<u32>, Key),
+    budget: &mut Budget,
+) -> Result<Vec<Arrival>> {
+    let (grid, leaf) = (&terrain.grid, pools.hierarchy().leaf.as_slice());
+    let comes = (rules.evaporation > 0.0).then(|| comes(pools, rules, depth, stream.as_slice()));
+    let comes = |k: usize| comes.as_ref().map_or(1.0, |comes| f64::from(comes[k]));
+    let share = Share::of(terrain, model)?;
+    let falls = model.depth(grid, &steps) * UNITS * PARTS;
+    let mut sums = vec![0i128; pools.hierarchy().leaves()];
+    // Parts that soak in, are lost on the way, run off the land.
+    let [mut soaked, mut lost, mut left] = [0i128; 3];
+    // What comes of each cell of some rows, told to its leaf one after the other: sums of all at once would take eight bytes a cell.
+    let come_of_row = |i: usize, row: &mut [i64]| {
+        let [mut soaked, mut lost] = [0i128; 2];
+        for (j, coming) in row.iter_mut().enumerate() {
+            let Some([share, runs]) = share.at(i, j) else {
+                *coming = 0;
+                continue;
+            };
+            let fallen = (falls * share) as i64;
+            let running = (fallen as f64 * runs) as i64;
+            *coming = (running as f64 * comes(i * grid.cols() + j)) as i64;
+            soaked += i128::from(fallen - running);
+            lost += i128::from(running - *coming);
+        }
+        [soaked, lost]
+    };
+    let cols = grid.cols();
+    let mut coming = vec![0i64; ROWS * cols];
+    for (band, leaf) in leaf.chunks(ROWS * cols).enumerate() {
+        let coming = &mut coming[..leaf.len()];
+        let rows = coming.par_chunks_mut(cols).enumerate().map(|(i, row)| come_of_row(band * ROWS + i, row));
+        let [more_soaked, more_lost] = rows.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+        soaked += more_soaked;
+        lost += more_lost;
+        for (coming, leaf) in coming.iter().zip(leaf) {
+            *sums.get_mut(*leaf as usize).unwrap_or(&mut left) += i128::from(*coming);
+        }
+    }
+    let mut poured = 0;
+    for (water, [i, j]) in pour(terrain, rules, &steps)? {
+        let k = i * grid.cols() + j;
+        let all = i128::from(water) * PARTS as i128;
+        let coming = (water as f64 * comes(k) * PARTS) as i128;
+        poured += all;
+        lost += all - coming.min(all);
+        *sums.get_mut(leaf[k] as usize).unwrap_or(&mut left) += coming.min(all);
+    }
+    // Whole units go on; what is less does, by chance, as one or not at all.
+    let key = key.and(WHOLE_UNITS);
+    let mut arrivals = Vec::new();
+    let mut came = 0i128;
+    for (sum, depression) in sums.iter().zip(&pools.hierarchy().depressions) {
+        let by_chance = i128::from(dither(key, u64::from(depression.pit)));
+        let water = (sum + by_chance).div_euclid(PARTS as i128);
+        if water > 0 {
+            came += water;
+            arrivals.push(Arrival { cell: depression.pit, water: i64::try_from(water).unwrap_or(i64::MAX / 4) });
+        }
+    }
+    let units = |parts: i128| parts as f64 / PARTS;
+    budget.infiltrated += units(soaked);
+    budget.evaporated += units(lost);
+    budget.drained += units(left);
+    budget.poured += units(poured);
+    // What rained is all that became of it.
+    budget.rained += units(soaked + lost + left - poured) + came as f64;
+    Ok(arrivals)
+}
+
+/// Purpose of the key by which parts of units are rounded.
+const WHOLE_UNITS: u64 = 1 << 40;
+
+fn dither(key: Key, k: u64) -> u16 {
+    (key.and(k).bits() >> 48) as u16
+}
+
+/// Share of the water of each cell that comes to the lake or pit below it, or off the land: the rest evaporates on the way,
+/// as it does from drops.
+fn comes(pools: &Pools, rules: &Rules, depth: &Field<Height>, stream: &[f32]) -> Vec<f32> {
+    let (directions, cols) = (pools.directions().as_slice(), pools.directions().cols());
+    let (leaf, depth) = (pools.hierarchy().leaf.as_slice(), depth.as_slice());
+    let next = |at: usize| downstream(at, directions[at], cols);
+    // Where its way ends, all of it; else, as long as it is not known, what the first step leaves, below zero.
+    let first_step = |at: usize| {
+        if depth[at].0 != 0 || next(at).is_none_or(|next| leaf[next] != leaf[at]) {
+            return 1.0;
+        }
+        let length = DROP_STEPS[usize::from(directions[at] % 2)];
+        let lost = length * rules.evaporation * (1.0 - rules.stream_evaporation * stream[at]);
+        // Of nothing nothing comes, whatever the rest of the way.
+        0.0 - (1.0 - lost).max(0.0)
+    };
+    let mut comes: Vec<f32> = (0..directions.len()).into_par_iter().with_min_len(1 << 12).map(first_step).collect();
+    let mut way = Vec::new();
+    for first in 0..directions.len() {
+        let mut at = first;
+        while comes[at] < 0.0 {
+            way.push(at);
+            let Some(next) = next(at) else { break };
+            at = next;
+        }
+        let mut share = comes[at];
+        while let Some(at) = way.pop() {
+            share *= -comes[at];
+            comes[at] = share;
+        }
+    }
+    comes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Model;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::{Cells, RAIN};
+    use thalweg_flow::Land;
+
+    #[test]
+    fn every_cell_of_a_tall_land_brings_its_own_rain() {
+        // More rows than are found at once, twice, and each has another share.
+        let grid = Grid::new([2 * ROWS + 45, 9], 30.0).unwrap();
+        let key = Key::new(3, "tall");
+        let ground = Field::generate(grid.size, |i, j| {
+            Height::saturating(100.0 * key.cell([i as i64, j as i64]).unit() - 0.01 * i as f64)
+        });
+        let mut terrain = Terrain::from_ground(grid.clone(), ground).unwrap();
+        let share = |i: usize| 1.0 / (1 + i / 3) as f32;
+        terrain.insert(&RAIN, Cells::Float(Field::generate(grid.size, |i, _| share(i)))).unwrap();
+        let model = Hydrology { evaporation: 0.0, ..Hydrology::default() };
+        let rules = Rules::new(&model, &grid);
+        let pools = Pools::of(&Land::of(&terrain));
+        let depth = Field::new(grid.size, Height::ZERO);
+        let stream = Field::new(grid.size, 0.0);
+        let steps = 0..model.steps(&grid);
+        let falls = model.depth(&grid, &steps) * UNITS;
+        let mut want = vec![0.0; pools.hierarchy().depressions.len()];
+        for (k, leaf) in pools.hierarchy().leaf.as_slice().iter().enumerate() {
+            if let Some(sum) = want.get_mut(*leaf as usize) {
+                *sum += falls * f64::from(share(k / 9));
+            }
+        }
+        let mut budget = Budget::default();
+        let arrivals = come(&terrain, &model, &rules, &pools, (&depth, &stream), (steps, key), &mut budget).unwrap();
+        assert!(arrivals.len() > 100);
+        for arrival in arrivals {
+            let leaf = pools.hierarchy().leaf[arrival.cell as usize] as usize;
+            // Parts of units go on by chance.
+            assert!((arrival.water as f64 - want[leaf]).abs() < 1.01, "{arrival:?}: {}", want[leaf]);
+        }
+    }
+
+    #[test]
+    fn what_comes_is_what_each_step_of_the_way_leaves() {
+        for number in 0..30u64 {
+            let key = Key::new(number, "ways");
+            let size = [3 + (key.bits() % 40) as usize, 3 + (key.and(1).bits() % 40) as usize];
+            let grid = Grid::new(size, 30.0).unwrap();
+            let of = |part: u64, i: usize, j: usize| key.and(part).cell([i as i64, j as i64]).unit();
+            let ground = Field::generate(size, |i, j| Height::saturating(40.0 * of(2, i, j) + 5.0 * i as f64));
+            let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
+            let pools = Pools::of(&land);
+            let depth = Field::generate(size, |i, j| Height(i32::from(of(3, i, j) < 0.1)));
+            let stream = Field::generate(size, |i, j| of(4, i, j) as f32);
+            // Under so much evaporation that of some nothing is left.
+            let evaporation = [0.01, 0.3, 1.3][number as usize % 3];
+            let rules = Rules { evaporation, ..Rules::new(&Hydrology::default(), &grid) };
+            let comes = comes(&pools, &rules, &depth, stream.as_slice());
+            let (directions, leaf) = (pools.directions(), pools.hierarchy().leaf.as_slice());
+            for first in 0..comes.len() {
+                let (mut steps, mut at) = (Vec::new(), first);
+                while let Some(next) = downstream(at, directions[at], size[1]) {
+                    if leaf[next] != leaf[at] || depth[at].0 != 0 {
+                        break;
+                    }
+                    let diagonal = at % size[1] != next % size[1] && at / size[1] != next / size[1];
+                    let length = if diagonal { 1.0 } else { std::f32::consts::FRAC_1_SQRT_2 };
+                    let lost = length * rules.evaporation * (1.0 - rules.stream_evaporation * stream[at]);
+                    steps.push((1.0 - lost).max(0.0));
+                    at = next;
+                }
+                assert_eq!(
+                    comes[first],
+                    steps.into_iter().rev().fold(1.0, |share, left| share * left),
+                    "{number}: {first}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The models, one file each, and the one list of them.
+
+pub mod cellular_noise;
+pub mod climate;
+pub mod coast;
+pub mod delta;
+pub mod diamond_square;
+pub mod drainage;
+pub mod droplets;
+pub mod dunes;
+pub mod elevation;
+pub mod fault_formation;
+pub mod fluvial;
+pub mod fourier_synthesis;
+pub mod glacier;
+pub mod gradient_noise;
+pub mod hillslope;
+pub mod hydrology;
+pub mod manual;
+pub mod midpoint_displacement;
+pub mod outlets;
+pub mod pipes;
+pub mod planation;
+pub mod plates;
+pub mod river_network;
+pub mod shape;
+pub mod soils;
+pub mod stream_power;
+pub mod thermal;
+pub mod trees;
+pub mod volcano;
+
+use crate::model::{Model, Role};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::LayerSpec;
+
+/// Makes one model with default parameters.
+type Make = fn() -> Box<dyn Model>;
+
+/// Every model. A new one is a file, its `mod` line above, and its line here; the laws then test it.
+const MODELS: &[Make] = &[
+    || Box::<gradient_noise::GradientNoise>::default(),
+    || Box::<cellular_noise::CellularNoise>::default(),
+    || Box::<diamond_square::DiamondSquare>::default(),
+    || Box::<midpoint_displacement::MidpointDisplacement>::default(),
+    || Box::<fourier_synthesis::FourierSynthesis>::default(),
+    || Box::<fault_formation::FaultFormation>::default(),
+    || Box::<shape::Shape>::default(),
+    || Box::<volcano::Volcano>::default(),
+    || Box::<plates::Plates>::default(),
+    || Box::<elevation::Elevation>::default(),
+    || Box::<climate::Climate>::default(),
+    || Box::<stream_power::StreamPower>::default(),
+    || Box::<droplets::Droplets>::default(),
+    || Box::<thermal::Thermal>::default(),
+    || Box::<drainage::DrainageLayers>::default(),
+    || Box::<soils::Soils>::default(),
+    || Box::<hillslope::Hillslope>::default(),
+    || Box::<planation::Planation>::default(),
+    || Box::<glacier::Glacier>::default(),
+    || Box::<dunes::Dunes>::default(),
+    || Box::<coast::Coast>::default(),
+    || Box::<fluvial::Fluvial>::default(),
+    || Box::<pipes::Pipes>::default(),
+    || Box::<hydrology::Hydrology>::default(),
+    || Box::<trees::Trees>::default(),
+    || Box::<river_network::RiverNetwork>::default(),
+    || Box::<delta::Delta>::default(),
+    || Box::<outlets::OpenOutlets>::default(),
+    || Box::<manual::Manual>::default(),
+];
+
+/// Models by name: the library's, and a caller's own.
+#[derive(Debug, Clone)]
+pub struct Models(Vec<Make>);
+
+impl Default for Models {
+    /// Those of the library.
+    fn default() -> Self {
+        Self(MODELS.to_vec())
+    }
+}
+
+impl Models {
+    /// These and one more, at the list's end.
+    ///
+    /// # Errors
+    /// When one of these has its name, or had it formerly.
+    pub fn with<M: Model + Default + 'static>(mut self) -> Result<Self> {
+        let name = M::default().about().name;
+        if self.find(name).is_ok() {
+            return Err(Error::value("model", name, "a name that no other model has"));
+        }
+        self.0.push(|| Box::<M>::default());
+        Ok(self)
+    }
+
+    /// The model that has that name, or had it formerly, with default parameters.
+    ///
+    /// # Errors
+    /// When there is none; the error lists all names.
+    pub fn find(&self, name: &str) -> Result<Box<dyn Model>> {
+        let is_called = |model: &dyn Model| model.about().name == name || model.formerly() == Some(name);
+        self.all().find(|model| is_called(&**model)).ok_or_else(|| {
+            let names: Vec<&str> = self.all().map(|model| model.about().name).collect();
+            Error::unknown("model", name, names)
+        })
+    }
+
+    /// Every model with default parameters, in the list's order.
+    pub fn all(&self) -> impl Iterator<Item = Box<dyn Model>> {
+        self.0.iter().map(|make| make())
+    }
+
+    /// Every layer that a model reads or writes, as it is declared. It comes once for each time that a model declares it.
+    pub fn layers(&self) -> impl Iterator<Item = LayerSpec> {
+        self.all().flat_map(|model| {
+            let about = model.about();
+            [about.needs, about.uses, about.writes].concat()
+        })
+    }
+
+    /// The declaration of the layer of that name, the first where several models declare it; `None` where none does.
+    pub fn layer(&self, name: &str) -> Option<LayerSpec> {
+        self.layers().find(|spec| spec.name == name)
+    }
+}
+
+/// The library's model that has that name, or had it formerly, with default parameters.
+///
+/// # Errors
+/// When there is none; the error lists all names.
+pub fn find(name: &str) -> Result<Box<dyn Model>> {
+    Models::default().find(name)
+}
+
+/// The first model of the library that plays a role. Its parameters are its numbers in that role, else their defaults.
+///
+/// # Errors
+/// When no model plays it; a number of the role that the model does not accept.
+pub fn playing(role: Role) -> Result<Box<dyn Model>> {
+    let part = |model: &dyn Model| model.parts().iter().find(|part| part.role == role);
+    let mut model = all()
+        .find(|model| part(&**model).is_some())
+        .ok_or_else(|| Error::value("role", format!("{role:?}"), "one that a model plays"))?;
+    let owner = model.about().name;
+    for (name, value) in part(&*model).map_or(&[][..], |part| part.with) {
+        model.set(owner, name, &(*value).into())?;
+    }
+    Ok(model)
+}
+
+/// Every model of the library with default parameters, in the list's order.
+pub fn all() -> impl Iterator<Item = Box<dyn Model>> {
+    MODELS.iter().map(|make| make())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_is_written_in_one_way() {
+        for model in all() {
+            for param in model.declared() {
+                let odd = ["yr", "year", "deg", "points"].into_iter().find(|odd| param.unit.contains(odd));
+                assert_eq!(odd, None, "{}.{}: {}", model.about().name, param.name, param.unit);
+            }
+        }
+    }
+}

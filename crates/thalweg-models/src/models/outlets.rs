@@ -1,0 +1,214 @@
+//! Land all of which drains: see [`OpenOutlets`].
+
+use crate::model::{About, Budget, Family, Model, Stepper, Tick};
+use crate::process::forest::{Forest, TREES};
+use crate::process::slopes::reshape;
+use thalweg_core::base::error::Result;
+use thalweg_core::params;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{Cells, LOOSE, POOL, TREE_DENSITY, Terrain};
+use thalweg_flow::{Land, outlets};
+
+params! {
+    /// Gives every hollow a way out: small ones are cut through or filled, as rivers do, deep and wide ones stand full as lakes.
+    ///
+    /// What other models leave drains but for a few pits, and one pit in the bed of a great river cuts off all that lies above. As the
+    /// last of a recipe's models this one mends that, with little change of the ground.
+    ///
+    /// Water that stands already (`pool`) and is a lake stays as it is: `lake_area` wide or more, and `lake` deep at its deepest, or
+    /// of the volume of such a cone (`lake`·`lake_area`/3). Smaller waters are drained. Where the ground would have to be filled to the spill level (z′ ≥ z) to drain there is a
+    /// hollow. One of a lake's size stands full. Any other is cut through from its pit, along the way for which the least ground
+    /// is removed, where that is no more than would fill it (Σ cut ≤ Σ z′ − z), and nowhere deeper than the hollow is; else
+    /// it is filled. No lake is tapped. Last, ground that is level or rises on its way out is raised to fall by half a millimetre a
+    /// cell. Then every dry cell away from edges has a lower neighbour, and files of rounded heights have no pits either: what fell
+    /// falls still, or is level.
+    ///
+    /// Source: Lindsay & Creed (2005), *Removal of artifact depressions from digital elevation models: towards a minimum impact
+    /// approach*, doi:10.1002/hyp.5835; ways of least cost by Lindsay & Dhun (2015, doi:10.1080/13658816.2014.975715); filling by Barnes,
+    /// Lehman & Mulla (2014, doi:10.1016/j.cageo.2013.04.024). We differ: hollows of a lake's size are kept, with their water.
+    ///
+    /// It needs nothing, heeds `pool`, and leaves the ground and `pool`. Channels are cut in `loose` ground first; what fills hollows is
+    /// loose, of what was cut, and what that does not come to rivers have brought along. The rest of the cut leaves the world, or, where
+    /// no edge is open and no data is missing, is laid on the lowest ground. Plants in a new lake are gone. Channels are a cell
+    /// wide, so on coarse cells they are broader than a river would cut.
+    pub struct OpenOutlets {
+        /// Least depth, at its deepest place, of a hollow or of standing water that is a lake.
+        lake: f64 = 2.0, within 0.0..=16_000.0, unit "m", scales Relief, source "ours";
+        /// Least surface of a lake.
+        lake_area: f64 = 20_000.0, within 0.0..=1e12, unit "m²", scales Size^2,
+            source "ours; 1 to 2 ha are the least of most inventories of lakes";
+    }
+}
+
+impl Model for OpenOutlets {
+    fn about(&self) -> About {
+        About {
+            name: "outlets",
+            summary: "Gives every hollow a way out: cuts through or fills small ones, lets deep ones stand as lakes.",
+            source: "Lindsay & Creed (2005), Removal of artifact depressions from digital elevation models",
+            family: Family::Erosion,
+            uses: &[POOL],
+            writes: &[LOOSE, POOL, TREE_DENSITY],
+            tables: &[TREES],
+            ..About::default()
+        }
+    }
+
+    fn scratch(&self, grid: &Grid) -> u64 {
+        // Surfaces, lakes, hollows, floors, places and what is reached of the way out.
+        48 * grid.len() as u64
+    }
+
+    fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
+        Ok(Box::new(Mender(self.clone())))
+    }
+}
+
+struct Mender(OpenOutlets);
+
+impl Stepper for Mender {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+        let least = outlets::Lakes { depth: self.0.lake, area: self.0.lake_area };
+        let stood = terrain.heights(&POOL).cloned();
+        let outlets::Outlets { ground, mut pools } = outlets::outlets(&Land::of(terrain), stood.as_ref(), &least)?;
+        let levels = Field::generate(ground.size(), |i, j| Height(ground[(i, j)].0 + pools[(i, j)].0));
+        let mut budget = reshape(terrain, ground)?;
+        // What was carried to the lowest ground may lie under water, whose level stays.
+        let settled = terrain.ground.as_slice().iter().zip(levels.as_slice());
+        for (pool, (ground, level)) in pools.as_mut_slice().iter_mut().zip(settled).filter(|(pool, _)| pool.0 > 0) {
+            pool.0 = (level.0 - ground.0).max(0);
+        }
+        let volume = |pools: &Field<Height>| {
+            let depths = pools.as_slice().iter().map(|depth| i128::from(depth.0));
+            depths.sum::<i128>() as f64 / UNITS * terrain.grid.cell_area()
+        };
+        let change = volume(&pools) - stood.as_ref().map_or(0.0, volume);
+        (budget.poured, budget.drained) = (change.max(0.0), (-change).max(0.0));
+        drown(terrain, stood.as_ref(), &pools)?;
+        terrain.insert(&POOL, Cells::Height(pools))?;
+        Ok(budget)
+    }
+}
+
+/// Takes away the plants over which water has risen.
+fn drown(terrain: &mut Terrain, before: Option<&Field<Height>>, after: &Field<Height>) -> Result<()> {
+    if !terrain.tables.contains_key(TREES) {
+        return Ok(());
+    }
+    let stands = |at: (usize, usize)| after[at].0 == 0 || before.is_some_and(|before| before[at].0 > 0);
+    let forest = Forest::read(terrain)?;
+    let alive = forest.trees().iter().filter(|tree| stands((tree.cell[0] as usize, tree.cell[1] as usize)));
+    Forest::of(alive.cloned().collect(), &terrain.grid)?.write(terrain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::forest::Tree;
+    use thalweg_core::base::rng::Key;
+
+    /// 12 × 30 cells of 10 m: a slope of 1 m a cell to the east, in which lie a hollow of 3 × 4 cells, 6 m deep, and a pit of one
+    /// cell, 3 m deep, in a valley that runs along row 9.
+    fn slope() -> Terrain {
+        let height = |i: usize, j: usize| {
+            let hollow = (3..6).contains(&i) && (8..12).contains(&j);
+            let pit = (i, j) == (9, 20);
+            let valley = if i == 9 { 4.0 } else { 0.0 };
+            let side = 0.1 * i.abs_diff(9) as f64;
+            match (hollow, pit) {
+                (true, _) => 80.0 - 6.0,
+                (_, true) => 100.0 - 20.0 - 4.0 - 4.0,
+                _ => 100.0 - j as f64 - valley + side,
+            }
+        };
+        Terrain::from_ground(
+            Grid::new([12, 30], 10.0).unwrap(),
+            Field::generate([12, 30], |i, j| Height::saturating(height(i, j))),
+        )
+        .unwrap()
+    }
+
+    fn run(terrain: &mut Terrain, model: &OpenOutlets) -> Budget {
+        let tick = Tick { key: Key::new(1, "outlets"), step: 0 };
+        model.start(&terrain.grid).unwrap().step(terrain, tick).unwrap()
+    }
+
+    #[test]
+    fn a_deep_hollow_is_a_lake_and_a_pit_is_none() {
+        let start = slope();
+        let mut terrain = start.clone();
+        let budget = run(&mut terrain, &OpenOutlets { lake: 5.0, lake_area: 1200.0 });
+        let pool = terrain.heights(&POOL).unwrap();
+        let wet: Vec<_> = (0..12).flat_map(|i| (0..30).map(move |j| (i, j))).filter(|at| pool[*at].0 > 0).collect();
+        let lowest = (2..7).flat_map(|i| (7..13).map(move |j| (i, j))).filter(|at| !wet.contains(at));
+        let spill = lowest.map(|at| start.ground[at].0).min().unwrap();
+        assert!(wet.iter().all(|at| (3..6).contains(&at.0) && (8..12).contains(&at.1)));
+        assert!(
+            wet.iter().all(|at| pool[*at].0 == spill - start.ground[*at].0 && terrain.ground[*at] == start.ground[*at])
+        );
+        // To fill the pit to the height of the next cell, 3 m, is less than to cut that cell, the next and the next but one.
+        assert_eq!((terrain.ground[(9, 20)], budget.eroded), (Height(start.ground[(9, 21)].0 + outlets::FALL), 0));
+        assert_eq!((budget.added, budget.deposited), (terrain.solid() - start.solid(), 0));
+        let lakes = pool.map(|depth| depth.0 > 0);
+        let drains = outlets::drains(&Land::of(&terrain), &lakes);
+        assert!(drains.as_slice().iter().all(|drains| *drains));
+        assert!(
+            !outlets::drains(&Land::of(&start), &Field::new([12, 30], false)).as_slice().iter().all(|drains| *drains)
+        );
+        // A lake must be wide too.
+        let mut other = start;
+        run(&mut other, &OpenOutlets { lake: 5.0, lake_area: 1201.0 });
+        assert!(other.heights(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0));
+    }
+
+    #[test]
+    fn new_lakes_are_poured_and_drown_plants_and_old_ones_stay() {
+        let mut terrain = slope();
+        let tree = |number: u64, cell: [u32; 2]| Tree {
+            number,
+            cell,
+            part: [32_768; 2],
+            kind: 0,
+            size: 1.0,
+            age: 9,
+            patch: 5.0,
+        };
+        let forest = Forest::of(vec![tree(1, [4, 9]), tree(2, [1, 1])], &terrain.grid).unwrap();
+        forest.write(&mut terrain).unwrap();
+        let model = OpenOutlets { lake: 5.0, lake_area: 1200.0 };
+        let budget = run(&mut terrain, &model);
+        let pool = terrain.heights(&POOL).unwrap().clone();
+        let volume = pool.as_slice().iter().map(|depth| i64::from(depth.0)).sum::<i64>() as f64 / UNITS * 100.0;
+        assert!(volume > 0.0 && budget.water_change() == volume, "{volume}");
+        let left = |terrain: &Terrain| {
+            Forest::read(terrain).unwrap().trees().iter().map(|tree| tree.number).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&terrain), [2]);
+        // Half of the water stands on as it did, and so do reeds in it.
+        terrain.insert(&POOL, Cells::Height(pool.map(|depth| Height(depth.0 / 2)))).unwrap();
+        let half = terrain.heights(&POOL).unwrap().clone();
+        Forest::of(vec![tree(1, [4, 9])], &terrain.grid).unwrap().write(&mut terrain).unwrap();
+        let budget = run(&mut terrain, &OpenOutlets { lake: 3.0, ..model });
+        assert_eq!((terrain.heights(&POOL), budget.water_change()), (Some(&half), 0.0));
+        assert_eq!(left(&terrain), [1]);
+        // What is no lake runs off.
+        let budget = run(&mut terrain, &OpenOutlets { lake: 1e4, ..model });
+        assert!(
+            budget.water_change() < 0.0 && terrain.heights(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0)
+        );
+    }
+
+    #[test]
+    fn a_closed_world_keeps_what_is_cut() {
+        let mut terrain = slope();
+        terrain.grid.edges = [thalweg_core::terrain::grid::Edge::Closed; 4];
+        let before = terrain.solid();
+        let budget = run(&mut terrain, &OpenOutlets { lake: 1e4, lake_area: 0.0 });
+        assert_eq!((budget.exported, terrain.solid() - before), (0, budget.solid_change()));
+        assert!(budget.eroded + budget.added > 0);
+        let drains = outlets::drains(&Land::of(&terrain), &Field::new([12, 30], false));
+        assert!(drains.as_slice().iter().all(|drains| *drains));
+    }
+}

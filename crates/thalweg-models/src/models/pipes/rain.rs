@@ -1,0 +1,99 @@
+//! Rain: how much falls on a row of cells in a step.
+
+use crate::models::pipes::{Pipes, Shower};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::grid::Grid;
+
+/// The rain of one step.
+pub struct Rain {
+    /// Metres that fall where it rains.
+    amount: f64,
+    /// Where the key of each row is made from, if cells differ.
+    drawn: Option<Key>,
+    cloud: Option<Cloud>,
+}
+
+/// A round cloud over the world.
+struct Cloud {
+    /// World metres southward and eastward of its centre.
+    centre: [f64; 2],
+    radius: f64,
+}
+
+impl Rain {
+    /// The rain of step number `step` of `dt` seconds.
+    pub fn new(model: &Pipes, grid: &Grid, dt: f64, key: Key, step: u32) -> Self {
+        let time = (f64::from(step) + 0.5) * dt;
+        let (storm, since) = if model.storm_period > 0.0 {
+            let number = (time / model.storm_period).floor();
+            (number as u64, time - number * model.storm_period)
+        } else {
+            (0, time)
+        };
+        let falls = model.storm_period == 0.0 || since < model.storm_share * model.storm_period;
+        let cloud = (model.storm_radius > 0.0).then(|| {
+            // Halfway through its rain a cloud is at a random place of the world, on its way in a random direction.
+            let key = key.and(1).and(storm);
+            let lasts = if model.storm_period > 0.0 { model.storm_share * model.storm_period } else { model.seconds };
+            let (away, angle) = (model.storm_speed * (since - 0.5 * lasts), std::f64::consts::TAU * key.and(2).unit());
+            let [south, east] = grid.place(key.pair());
+            Cloud {
+                centre: [south + away * libm::sin(angle), east + away * libm::cos(angle)],
+                radius: model.storm_radius,
+            }
+        });
+        Self {
+            amount: if falls { model.rain / 3.6e6 * dt } else { 0.0 },
+            drawn: (model.shower == Shower::Random).then(|| key.and(0).and(step.into())),
+            cloud,
+        }
+    }
+
+    /// Whether any falls.
+    pub fn falls(&self) -> bool {
+        self.amount > 0.0
+    }
+
+    /// Whether every row has the same rain where no mask and no missing data forbid it.
+    pub fn is_even(&self) -> bool {
+        self.drawn.is_none() && self.cloud.is_none()
+    }
+
+    /// Metres that fall on the cells of row `i` from column `from` on; `mask` is the share that falls where, `void` where none does.
+    pub fn row(
+        &self,
+        grid: &Grid,
+        [i, from]: [usize; 2],
+        mask: Option<&[f32]>,
+        void: Option<&[bool]>,
+        row: &mut [f32],
+    ) {
+        row.fill(self.amount as f32);
+        if !self.falls() {
+            return;
+        }
+        if let Some(key) = self.drawn {
+            for (k, rain) in row.iter_mut().enumerate() {
+                *rain = (self.amount * 2.0 * key.cell(grid.world_cell(i, from + k)).unit()) as f32;
+            }
+        }
+        if let Some(cloud) = &self.cloud {
+            let south = grid.y(i) - cloud.centre[0];
+            for (k, rain) in row.iter_mut().enumerate() {
+                let east = grid.x(from + k) - cloud.centre[1];
+                let inside = (1.0 - (south * south + east * east) / (cloud.radius * cloud.radius)).max(0.0);
+                *rain *= (inside * inside) as f32;
+            }
+        }
+        if let Some(mask) = mask {
+            for (rain, share) in row.iter_mut().zip(mask) {
+                *rain *= if *share > 0.0 { share.min(1.0) } else { 0.0 };
+            }
+        }
+        if let Some(void) = void {
+            for (rain, void) in row.iter_mut().zip(void) {
+                *rain = if *void { 0.0 } else { *rain };
+            }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Water in the pipes: how it speeds up, how much there is to give, where it goes. Kernels over a row's sides or cells.
+
+use multiversion::multiversion;
+
+use crate::models::pipes::rows::{BLOCK, Block, Bound, block, blocks, upstream, write};
+use thalweg_core::terrain::height::UNITS_F32;
+
+/// Depth in metres under which water lies still.
+pub const THIN: f32 = 1e-6;
+
+/// The most water in metres that a cell takes in from above.
+const MOST: f32 = 30_000.0;
+
+/// Part of what a cell holds that never leaves it in one step: what sums of four may err by.
+const KEPT: f32 = 1.0 / 1_048_576.0;
+
+/// What holds of every pipe in a step.
+#[derive(Debug, Clone, Copy)]
+pub struct Law {
+    /// dt/dx in s/m.
+    pub ratio: f32,
+    /// dt·g over a pipe's length, in 1/s.
+    pub pull: f32,
+    /// dt·g·n² in m^(1/3).
+    pub drag: f32,
+    /// Depth in metres of a constant pipe, or that beyond which a pipe widens no more.
+    pub depth: f32,
+    /// Whether pipes are as deep whatever the water is.
+    pub constant: bool,
+}
+
+impl Law {
+    /// Greatest speed in m/s in a pipe: twice that of the fastest wave.
+    fn fastest(&self) -> f32 {
+        0.7 / self.ratio
+    }
+}
+
+/// The cells on either side of each pipe of a row: ground in units and depths in metres, to the west or north (a) and to the east or
+/// south (b).
+#[derive(Clone, Copy)]
+pub struct Sides<'a> {
+    pub ground: [&'a [i32]; 2],
+    pub water: [&'a [f32]; 2],
+}
+
+/// The power of two at or below a positive number; zero for zero.
+#[inline(always)]
+fn power(x: f32) -> f32 {
+    f32::from_bits(x.to_bits() & 0x7f80_0000)
+}
+
+/// The fall of the water's level from a to b, and the depths of a and of b over the higher ground.
+#[inline(always)]
+fn levels(sides: &Sides<'_>, j: usize) -> [Block<f32>; 3] {
+    let [za, zb] = blocks(sides.ground, j);
+    let [wa, wb] = blocks(sides.water, j);
+    let [mut falls, mut a, mut b] = [[0.0; BLOCK]; 3];
+    for x in 0..BLOCK {
+        let step = za[x].wrapping_sub(zb[x]) as f32 * (1.0 / UNITS_F32);
+        let fall = step + (wa[x] - wb[x]);
+        // Levels nearer than two last bits of the depth are one level.
+        let alike = power(wa[x].at_least(wb[x])) * (1.0 / 4_194_304.0);
+        falls[x] = if fall.abs() > alike { fall } else { 0.0 };
+        a[x] = (wa[x] + step.at_most(0.0)).at_least(0.0);
+        b[x] = (wb[x] - step.at_least(0.0)).at_least(0.0);
+    }
+    [falls, a, b]
+}
+
+/// x^(−1/3) for x > 0, to 2e-5: a guess from the bits, then Newton's method twice.
+#[inline(always)]
+fn inverse_cube_root(x: f32) -> f32 {
+    let mut root = f32::from_bits(0x54a2_fa8c_u32.wrapping_sub(x.to_bits() / 3));
+    for _ in 0..2 {
+        root *= (4.0 - x * (root * root * root)) * (1.0 / 3.0);
+    }
+    root
+}
+
+/// Adds `rain` (m) to the water; the sum of what was added, in metres.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub fn wet(water: &mut [f32], rain: &[f32], width: usize) -> f64 {
+    let mut added = [0.0f64; BLOCK];
+    for j in (0..width).step_by(BLOCK) {
+        let (mut level, rain) = (block(water, j), block(rain, j));
+        for x in 0..BLOCK {
+            let before = level[x].at_least(0.0);
+            let after = (before + rain[x]).at_most(MOST.at_least(before));
+            level[x] = after;
+            added[x] += f64::from(after - before);
+        }
+        write(water, j, &level);
+    }
+    added.iter().sum()
+}
+
+/// Flows (m²/s) in a row of pipes from their speeds and the water that is there.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub fn flows(sides: &Sides<'_>, speed: &[f32], flow: &mut [f32], width: usize) {
+    for j in (0..width).step_by(BLOCK) {
+        let [_, a, b] = levels(sides, j);
+        let mut p = block(speed, j);
+        for x in 0..BLOCK {
+            p[x] *= 0.5 * (a[x] + b[x]);
+        }
+        write(flow, j, &p);
+    }
+}
+
+/// What stands round a row of pipes: flows and speeds of the row before, the row itself and the next along the flow; flows and
+/// speeds across at both ends of the cells' common side, each between two pipes; and the speeds of the rows beside it.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    pub flow: [&'a [f32]; 3],
+    pub speed: [&'a [f32]; 3],
+    pub flow_across: [[&'a [f32]; 2]; 2],
+    pub speed_across: [[&'a [f32]; 2]; 2],
+    pub beside: [&'a [f32]; 2],
+}
+
+/// New speeds in a row of pipes, and the flows they would give were there water enough; how many speeds were held back.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub fn pull(sides: &Sides<'_>, around: &Around<'_>, law: &Law, [speed, flow]: [&mut [f32]; 2], width: usize) -> u64 {
+    match (law.constant, law.drag > 0.0) {
+        (false, true) => pull_as::<false, true>(sides, around, law, speed, flow, width),
+        (false, false) => pull_as::<false, false>(sides, around, law, speed, flow, width),
+        (true, true) => pull_as::<true, true>(sides, around, law, speed, flow, width),
+        (true, false) => pull_as::<true, false>(sides, around, law, speed, flow, width),
+    }
+}
+
+/// What flows in between two pipes, and how fast it is: `way` is 1 where flow is inward when positive, −1 where negative.
+#[inline(always)]
+fn comes(flows: [&Block<f32>; 2], speed: &Block<f32>, way: f32) -> [Block<f32>; 2] {
+    let [mut amount, mut momentum] = [[0.0; BLOCK]; 2];
+    for x in 0..BLOCK {
+        amount[x] = (way * (0.5 * (flows[0][x] + flows[1][x]))).at_least(0.0);
+        momentum[x] = amount[x] * speed[x];
+    }
+    [amount, momentum]
+}
+
+#[inline(always)]
+fn pull_as<const CONSTANT: bool, const DRAG: bool>(
+    sides: &Sides<'_>,
+    around: &Around<'_>,
+    law: &Law,
+    new_speed: &mut [f32],
+    flow: &mut [f32],
+    width: usize,
+) -> u64 {
+    let fastest = law.fastest();
+    let mut held = [0u32; BLOCK];
+    for j in (0..width).step_by(BLOCK) {
+        let [fall, a, b] = levels(sides, j);
+        let mut speed = block(around.speed[1], j);
+        if !CONSTANT {
+            // What flows in mixes with what is there, or takes its place: a mean, which nothing can blow up.
+            let [before, here, after] = blocks(around.flow, j);
+            let [[aw, ae], [bw, be]] = [blocks(around.flow_across[0], j), blocks(around.flow_across[1], j)];
+            let (earlier, later) = (block(around.speed[0], j), block(around.speed[2], j));
+            let [north, south] = blocks(around.beside, j);
+            let along = [comes([&before, &here], &earlier, 1.0), comes([&here, &after], &later, -1.0)];
+            let aside = [comes([&aw, &ae], &north, 1.0), comes([&bw, &be], &south, -1.0)];
+            for x in 0..BLOCK {
+                let amount = (along[0][0][x] + along[1][0][x]) + (aside[0][0][x] + aside[1][0][x]);
+                let momentum = (along[0][1][x] + along[1][1][x]) + (aside[0][1][x] + aside[1][1][x]);
+                let room = (0.5 * (a[x] + b[x])).at_least(law.ratio * amount).at_least(f32::MIN_POSITIVE);
+                speed[x] += law.ratio / room * (momentum - amount * speed[x]);
+            }
+        }
+        for x in 0..BLOCK {
+            let widens = if CONSTANT { 1.0 } else { law.depth / a[x].at_least(b[x]).at_least(law.depth) };
+            speed[x] += law.pull * widens * fall[x];
+        }
+        if DRAG {
+            let [[aw, ae], [bw, be]] = [blocks(around.speed_across[0], j), blocks(around.speed_across[1], j)];
+            for x in 0..BLOCK {
+                // The size of a speed aslant without a root: true along the axes and the diagonals, 8 % low between.
+                let turn = 0.25 * ((aw[x] + ae[x]) + (bw[x] + be[x]));
+                let [p, q] = [speed[x].abs(), turn.abs()];
+                let size = p.at_least(q).at_least((p + q) * std::f32::consts::FRAC_1_SQRT_2);
+                let depth = upstream(speed[x], a[x], b[x]);
+                let root = inverse_cube_root(depth.at_least(THIN));
+                let square = root * root;
+                speed[x] *= 2.0 / (1.0 + (1.0 + 4.0 * (law.drag * (square * square)) * size).sqrt());
+            }
+        }
+        let mut wanted = [0.0; BLOCK];
+        for x in 0..BLOCK {
+            held[x] += u32::from(speed[x].abs() > fastest);
+            let u = speed[x].at_most(fastest).at_least(-fastest);
+            let depth = upstream(u, a[x], b[x]);
+            let pipe = if CONSTANT { law.depth } else { depth };
+            let runs = CONSTANT || depth >= THIN;
+            speed[x] = if runs { u } else { 0.0 };
+            wanted[x] = if runs { u * pipe } else { 0.0 };
+        }
+        write(new_speed, j, &speed);
+        write(flow, j, &wanted);
+    }
+    held.iter().map(|n| u64::from(*n)).sum()
+}
+
+/// Part of the wanted flows that each cell can give, from the flows through its west, east, north and south side; how
+/// many cells cannot give all.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub fn limit(water: &[f32], flows: [&[f32]; 4], law: &Law, part: &mut [f32], width: usize) -> u64 {
+    let room = (1.0 - KEPT) / law.ratio;
+    let mut held = [0u32; BLOCK];
+    for j in (0..width).step_by(BLOCK) {
+        let water = block(water, j);
+        let [west, east, north, south] = blocks(flows, j);
+        let mut parts = [0.0; BLOCK];
+        for x in 0..BLOCK {
+            let out = ((-west[x]).at_least(0.0) + east[x].at_least(0.0))
+                + ((-north[x]).at_least(0.0) + south[x].at_least(0.0));
+            let can = (water[x] * room / out.at_least(f32::MIN_POSITIVE)).at_most(1.0);
+            held[x] += u32::from((can < 1.0) & (water[x] > 0.0));
+            parts[x] = can;
+        }
+        write(part, j, &parts);
+    }
+    held.iter().map(|n| u64::from(*n)).sum()
+}
+
+/// A row of pipes: speed in m/s, flow in m²/s, and what is moved in this step in metres.
+pub struct Pipe<'a> {
+    pub speed: &'a mut [f32],
+    pub flow: &'a mut [f32],
+    pub moved: &'a mut [f32],
+}
+
+/// Holds a row's flows to what the cells they leave can give, and says what they move.
+///
+/// What is moved is rounded down to four last bits of the deeper of the two depths, so that what one cell loses the other gets
+/// to the bit (but where a depth passes a power of two).
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub fn share(pipe: &mut Pipe<'_>, parts: [&[f32]; 2], water: [&[f32]; 2], law: &Law, width: usize) {
+    for j in (0..width).step_by(BLOCK) {
+        let [pa, pb] = blocks(parts, j);
+        let [wa, wb] = blocks(water, j);
+        let (mut speed, mut flow) = (block(pipe.speed, j), block(pipe.flow, j));
+        let mut moved = [0.0; BLOCK];
+        for x in 0..BLOCK {
+            let part = upstream(flow[x], pa[x], pb[x]);
+            speed[x] *= part;
+            flow[x] *= part;
+            let amount = flow[x].abs() * law.ratio;
+            let deeper = power(wa[x].at_least(wb[x]));
+            let round = (amount + 6.0 * deeper) - 6.0 * deeper;
+            let down = if round > amount { round - deeper * (1.0 / 2_097_152.0) } else { round };
+            moved[x] = if flow[x] >= 0.0 { down } else { -down };
+        }
+        write(pipe.speed, j, &speed);
+        write(pipe.flow, j, &flow);
+        write(pipe.moved, j, &moved);
+    }
+}
+
+/// Water after the flow, and after evaporation; the sum of what evaporated, in metres.
+///
+/// `moved` are the amounts through the west, east, north and south side; `stays` the part that does not evaporate, and
+/// `least` the depth below which all does.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub fn fill(
+    water: &[f32],
+    moved: [&[f32]; 4],
+    [stays, least]: [f32; 2],
+    [after, left]: [&mut [f32]; 2],
+    width: usize,
+) -> f64 {
+    let mut gone = [0.0f64; BLOCK];
+    for j in (0..width).step_by(BLOCK) {
+        let water = block(water, j);
+        let [west, east, north, south] = blocks(moved, j);
+        let [mut fulls, mut rests] = [[0.0; BLOCK]; 2];
+        for x in 0..BLOCK {
+            let full = (water[x] + ((west[x] - east[x]) + (north[x] - south[x]))).at_least(0.0);
+            let rest = full * stays;
+            let rest = if rest >= least { rest } else { 0.0 };
+            (fulls[x], rests[x]) = (full, rest);
+            gone[x] += f64::from(full - rest);
+        }
+        write(after, j, &fulls);
+        write(left, j, &rests);
+    }
+    gone.iter().sum()
+}
+
+/// Flow (m²/s) of water of depth `h` that falls freely over an edge: at the speed of waves, or as fast as it comes.
+pub fn overfall(h: f32, speed: f32) -> f32 {
+    h * (9.81 * h).sqrt().at_least(speed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inverse_cube_roots_are_near() {
+        let mut x = 1e-6f32;
+        while x < 1e5 {
+            let exact = libm::pow(f64::from(x), -1.0 / 3.0);
+            let error = (f64::from(inverse_cube_root(x)) - exact).abs() / exact;
+            assert!(error < 2e-5, "{x}: {error}");
+            x *= 1.001;
+        }
+    }
+
+    #[test]
+    fn what_moves_is_never_more_than_flows_and_on_the_grid_of_the_deeper() {
+        let law = Law { ratio: 0.013, pull: 0.1, drag: 0.0, depth: 10.0, constant: false };
+        let (wa, wb) = ([0.3f32; BLOCK], [77.7f32; BLOCK]);
+        let mut flow: Vec<f32> = (0..BLOCK).map(|x| (x as f32 - 7.5) * 0.31).collect();
+        let before = flow.clone();
+        let [mut moved, mut speed] = [[0.0; BLOCK], [3.0; BLOCK]];
+        let mut pipe = Pipe { speed: &mut speed, flow: &mut flow, moved: &mut moved };
+        share(&mut pipe, [&[1.0; BLOCK], &[0.5; BLOCK]], [&wa, &wb], &law, BLOCK);
+        let grid = 64.0 / 2_097_152.0;
+        for x in 0..BLOCK {
+            let part = if before[x] >= 0.0 { 1.0 } else { 0.5 };
+            assert_eq!((flow[x], speed[x]), (before[x] * part, 3.0 * part));
+            let amount = flow[x].abs() * law.ratio;
+            assert!(moved[x].abs() <= amount && moved[x].abs() > amount - grid, "{} {amount}", moved[x]);
+            assert_eq!((moved[x] / grid).fract(), 0.0);
+            assert!(moved[x] == 0.0 || moved[x].signum() == flow[x].signum());
+        }
+    }
+
+    #[test]
+    fn depth_counts_over_the_higher_ground() {
+        // Ground at 5 m and 3 m; water to 5.5 m on the one side, 4 m on the other: half a metre flows over the sill.
+        let (za, zb) = ([5 * 65_536; BLOCK], [3 * 65_536; BLOCK]);
+        let (wa, wb) = ([0.5f32; BLOCK], [1.0f32; BLOCK]);
+        let sides = Sides { ground: [&za, &zb], water: [&wa, &wb] };
+        let [fall, a, b] = levels(&sides, 0);
+        assert_eq!((fall[0], a[0], b[0]), (1.5, 0.5, 0.0));
+        let sides = Sides { ground: [&zb, &za], water: [&wb, &wa] };
+        let [fall, a, b] = levels(&sides, 0);
+        assert_eq!((fall[0], a[0], b[0]), (-1.5, 0.0, 0.5));
+        // Water below the sill has no depth over it.
+        let dry = [0.0f32; BLOCK];
+        let [_, a, b] = levels(&Sides { ground: [&za, &zb], water: [&dry, &wb] }, 0);
+        assert_eq!((a[0], b[0]), (0.0, 0.0));
+    }
+}

@@ -1,0 +1,261 @@
+//! Valley floors that rivers cut by wandering: see [`Planation`].
+
+use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
+use crate::process::floors::{Valley, carve};
+use crate::process::slopes::{Guards, book_cut, carry_off, factors};
+use thalweg_core::base::error::Result;
+use thalweg_core::params;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
+use thalweg_flow::{Drainage, Land};
+
+params! {
+    /// Cuts flat floors along rivers, wider where more water flows: connected valley floors between the foots of slopes.
+    ///
+    /// Rivers are the cells through which more than `threshold` drains (depressions filled, D8). Beside them the ground is cut to
+    /// z = level + rise·distance within half_width = min(width·√catchment, `widest`)·e^(unevenness·n), on each side with its own
+    /// noise n of deviation 1; over the outer part `edge` the cut eases out. From the threshold to its double the floor
+    /// grows from nothing. Distance, level and catchment are those of the nearest point, in widths, of a line along the river: its
+    /// cells' middles, levels and √catchments averaged along the stream twice over a width to each side. Where the floors of
+    /// two streams meet, the lower one counts; a tributary's ends at that of its river. Nothing is raised.
+    ///
+    /// Source: that channels which wander cut wide floors, widths about as the root of the catchment: Leopold & Maddock (1953,
+    /// USGS Prof. Paper 252), Tomkin et al. (2003, doi:10.1029/2001JG000009); a rate of lateral erosion in a landscape model:
+    /// Langston & Tucker (2018, doi:10.5194/esurf-6-1-2018). Ours is no rate but the form itself, laid along smooth lines.
+    ///
+    /// It needs nothing, heeds `loose` (which gives first), `hardness` and `protect`, and leaves the ground. What is cut the river
+    /// carries off: it is exported, or, where no edge is open and no data is missing, laid level on the lowest ground.
+    ///
+    /// It breaks where rivers have no valleys yet: on noise it cuts trenches from hollow to hollow. It leaves steep banks; a
+    /// slope limit after it lays them back.
+    pub struct Planation {
+        /// Catchment from which a river cuts a floor.
+        threshold: f64 = 2.0, within 0.0..=1e9, unit "km²", scales Size^2, source "ours";
+        /// Half the floor's width in metres over the square root of the catchment in m².
+        width: f64 = 0.035, within 0.0..=1.0, unit "1", scales Erodibility^0.25, source "ours";
+        /// Half the width that no floor passes, but for its unevenness.
+        widest: f64 = Valley::WIDEST, within 0.0..=1e5, unit "m", scales Size, source "ours";
+        /// How fast the floor rises away from the river, as rise over run.
+        rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
+        /// Outer part of the half width over which the cut eases out: small leaves steep banks.
+        edge: f64 = Valley::EDGE, within 0.0..=1.0, unit "1", source "ours";
+        /// How uneven floors are in width: standard deviation of its logarithm.
+        unevenness: f64 = Valley::UNEVEN, within 0.0..=2.0, unit "1", source "ours";
+        /// Distance from one wide place to the next, in half widths.
+        wavelength: f64 = Valley::WAVELENGTH, within 2.0..=1000.0, unit "1", source "ours";
+        /// Share of the cut made in one step.
+        share: f64 = 1.0, within 0.0..=1.0, unit "1", source "ours";
+        /// How often rivers are found and floors cut.
+        steps: u32 = 1, within 0..=10_000, unit "1", source "ours";
+    }
+}
+
+impl Planation {
+    fn valley(&self) -> Valley {
+        Valley {
+            threshold: self.threshold * 1e6,
+            width: self.width,
+            widest: self.widest,
+            rise: self.rise,
+            edge: self.edge,
+            uneven: self.unevenness,
+            wavelength: self.wavelength,
+            share: self.share,
+            foot: 0.0,
+            wander: 0.0,
+            bed: 0.0,
+            narrowest: 0.0,
+            moved: 0.0,
+        }
+    }
+}
+
+impl Model for Planation {
+    fn about(&self) -> About {
+        About {
+            name: "planation",
+            summary: "Rivers cut flat floors to both sides, wider where more water flows: connected valleys.",
+            source: "Tomkin et al. (2003), Quantitative testing of bedrock incision models; Langston & Tucker (2018)",
+            family: Family::Erosion,
+            uses: &[HARDNESS, PROTECT],
+            writes: &[LOOSE],
+            ..About::default()
+        }
+    }
+
+    fn steps(&self, _grid: &Grid) -> u32 {
+        self.steps
+    }
+
+    fn scratch(&self, grid: &Grid) -> u64 {
+        // Filled ground, directions, counts; ground before the cut.
+        (4 + 1 + 4 + 4) * grid.len() as u64
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        // Foot slopes of finer levels reach beyond a floor, and each level lays its own.
+        (local.rules.floor, local.rules.rise) = (0.5 * self.width as f32, self.rise as f32);
+        Some("valley floors")
+    }
+
+    fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
+        self.check(grid)?;
+        Ok(Box::new(Cut(self.valley())))
+    }
+}
+
+struct Cut(Valley);
+
+impl Stepper for Cut {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+        let drainage = Drainage::of(&Land::of(terrain));
+        let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
+        let before = ground.clone();
+        carve(
+            ground,
+            nodata.as_ref(),
+            grid,
+            (drainage.filled(), drainage.directions(), drainage.cells()),
+            &self.0,
+            tick.key,
+            &|_| 1.0,
+        );
+        let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
+        let guards = Guards { protect: factors(layers, &PROTECT), hardness: factors(layers, &HARDNESS) };
+        let removed = book_cut(&before, ground, loose, guards)?;
+        carry_off(terrain, removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::grid::Edge;
+    use thalweg_core::terrain::height::UNITS;
+
+    fn run(model: &Planation, terrain: &mut Terrain) -> Budget {
+        let tick = Tick { key: Key::new(5, "floors"), step: 0 };
+        model.start(&terrain.grid).unwrap().step(terrain, tick).unwrap()
+    }
+
+    /// A valley of V shape along (along, across) metres of the river's line, 10 m cells.
+    fn vee(size: [usize; 2], frame: impl Fn(f64, f64) -> [f64; 2] + Sync) -> Terrain {
+        let ground = Field::generate(size, |i, j| {
+            let [along, across] = frame(i as f64 * 10.0, j as f64 * 10.0);
+            Height::from_metres(500.0 - 0.01 * along + 0.3 * across.abs()).unwrap()
+        });
+        Terrain::from_ground(Grid::new(size, 10.0).unwrap(), ground).unwrap()
+    }
+
+    fn even() -> Planation {
+        Planation { threshold: 0.05, width: 0.1, unevenness: 0.0, edge: 0.0, ..Planation::default() }
+    }
+
+    #[test]
+    fn a_straight_valley_gets_its_floor() {
+        // A river along row 40, falling eastward: through column j some (j + 1) · 81 cells drain, less what the corners lose.
+        let mut valley = vee([81, 400], |y, x| [x, y - 400.0]);
+        let counts = |terrain: &Terrain| Drainage::of(&Land::of(terrain)).take_cells();
+        let (before, cells) = (valley.clone(), counts(&valley));
+        let budget = run(&even(), &mut valley);
+        for j in [150, 250, 350] {
+            let half = 0.1 * (f64::from(cells[(40, j)]) * 100.0).sqrt();
+            assert!(half > 60.0, "a floor of several cells");
+            for i in 0..81 {
+                let away = (i as f64 - 40.0).abs() * 10.0;
+                let (was, is) = (before.ground[(i, j)].metres(), valley.ground[(i, j)].metres());
+                let floor = before.ground[(40, j)].metres() + 0.015 * away;
+                // The level and the width are means along an even slope and a root that bends little: half a metre of
+                // width at most; a river is at its own level.
+                if away < half - 1.0 {
+                    assert!((is - floor.min(was)).abs() < 2.0 / UNITS + 1e-9, "{i}, {j}: {is} {floor}");
+                } else if away > half + 1.0 {
+                    assert_eq!(is, was, "{i}, {j}");
+                }
+            }
+        }
+        assert!(budget.exported > 0 && budget.exported == budget.eroded);
+        assert_eq!(before.solid() - valley.solid(), budget.exported);
+    }
+
+    #[test]
+    fn a_river_across_the_grid_gets_an_even_floor() {
+        // The river runs 30 cells east for 13 south. On the D8 grid its course has steps; the floor's sides must not show them.
+        let length = (30f64 * 30.0 + 13.0 * 13.0).sqrt();
+        let [e, s] = [30.0 / length, 13.0 / length];
+        let frame = move |y: f64, x: f64| {
+            let y = y - 400.0;
+            [x * e + y * s, y * e - x * s]
+        };
+        let mut valley = vee([300, 360], frame);
+        let before = valley.clone();
+        run(&Planation { widest: 80.0, ..even() }, &mut valley);
+        // On lines across it, how far each side is cut, to a tenth of a cell by where cut and uncut meet.
+        let mut sides = [Vec::new(), Vec::new()];
+        for step in 0..120 {
+            let along = 1300.0 + 10.0 * f64::from(step);
+            for (side, sign) in [(0, -1.0), (1, 1.0)] {
+                let mut reach = 0.0;
+                for tenth in 0..200 {
+                    let across = sign * f64::from(tenth);
+                    let (x, y) = (along * e - across * s, 400.0 + along * s + across * e);
+                    let (i, j) = ((y / 10.0).round() as usize, (x / 10.0).round() as usize);
+                    if valley.ground[(i, j)] < before.ground[(i, j)] {
+                        reach = f64::from(tenth);
+                    }
+                }
+                sides[side].push(reach);
+            }
+        }
+        for reaches in sides {
+            // Cells are 10 m: where the edge is found to the nearest cell it varies by ±7 m about the true one.
+            let mean = reaches.iter().sum::<f64>() / reaches.len() as f64;
+            let worst = reaches.iter().map(|reach| (reach - mean).abs()).fold(0.0, f64::max);
+            assert!((mean - 80.0).abs() < 8.0 && worst < 12.0, "{mean} {worst}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_raised_and_the_cut_eases_out() {
+        let mut valley = vee([81, 400], |y, x| [x, y - 400.0]);
+        let before = valley.clone();
+        run(&Planation { edge: 1.0, unevenness: 1.0, ..even() }, &mut valley);
+        let cut = |i: usize, j: usize| before.ground[(i, j)].0 - valley.ground[(i, j)].0;
+        assert!((0..81).all(|i| (0..400).all(|j| cut(i, j) >= 0)));
+        // Down a side the ground rises everywhere: an abrupt edge would leave a bank, or a ditch before it.
+        let rises: Vec<f64> = (41..80)
+            .map(|i| (valley.ground[(i + 1, 300)].metres() - valley.ground[(i, 300)].metres()) / 10.0)
+            .collect();
+        assert!(rises.iter().all(|rise| *rise > 0.0 && *rise < 1.2), "{rises:?}");
+    }
+
+    #[test]
+    fn a_river_steeper_than_its_floor_is_not_dug_from_below() {
+        // It falls by 0.05, its floor rises by 0.015: the lowest floor within reach is that of a point further down, and would
+        // cut 0.035 · 100 m and more beneath the river, every time. Its own does not. (Near the open edge streams gather along the
+        // edge itself, and their floors do reach back.)
+        let mut valley = vee([81, 400], |y, x| [5.0 * x, y - 400.0]);
+        let before = valley.clone();
+        let cut: Vec<i128> = (0..5).map(|_| run(&even(), &mut valley).eroded).collect();
+        for j in 40..350 {
+            assert!(before.ground[(40, j)].metres() - valley.ground[(40, j)].metres() < 0.02, "{j}");
+        }
+        assert!(cut[4] < cut[0] / 10, "{cut:?}");
+    }
+
+    #[test]
+    fn guards_share_and_walls_are_heeded() {
+        let start = vee([81, 200], |y, x| [x, y - 400.0]);
+        let full = run(&even(), &mut start.clone()).eroded;
+        let half = run(&Planation { share: 0.5, ..even() }, &mut start.clone()).eroded;
+        assert!((half - full / 2).abs() <= 81 * 200);
+        let mut walled = start.clone();
+        walled.grid.edges = [Edge::Closed; 4];
+        let budget = run(&even(), &mut walled);
+        assert_eq!((budget.exported, budget.deposited, walled.solid()), (0, budget.eroded, start.solid()));
+        assert_eq!(run(&Planation { threshold: 1e9, ..even() }, &mut start.clone()).eroded, 0);
+    }
+}

@@ -1,0 +1,445 @@
+//! The implicit step with deposition: what is cut upstream settles again on its way.
+
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use crate::models::stream_power::solve::{Water, remaining};
+use thalweg_core::terrain::height::Height;
+
+/// Sweeps at most; with G about 1 some five come to rest.
+const SWEEPS: u32 = 20;
+
+/// Sweeps end when no cell moves by more, in units: 2 mm.
+const STILL: f32 = 131.0;
+
+/// Into so many parts trees are put together, which are worked through side by side.
+const PARTS: usize = 16;
+
+/// What a step did, in units.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Cut.
+    pub eroded: i64,
+    /// Laid, as loose ground.
+    pub deposited: i64,
+}
+
+/// Cuts and lays by one implicit step of ∂z/∂t = −K·Aᵐ·Sⁿ + G/A·∫(−∂z/∂t) (Yuan et al. 2019; the integral over all that
+/// drains through the cell).
+///
+/// As there by sweeps in turn from base level upwards, with the sediment of the last sweep, and downwards, gathering it. Two
+/// things differ. Sediment follows the directions alone, and A in its term is counted along them, so that no cell gets
+/// more than there is. And where water stands, all that arrives settles, up to the water's level. A last sweep downwards
+/// in whole units lays no more than what really comes: mass closes. `levels` become those of the water over the new ground.
+///
+/// What the sweeps look for is kept as the change of each cell and its load, in f32, and levels in whole units: that is far
+/// finer than where they end, and half the memory of heights in f64. Cells that are as many steps from their outlet form a
+/// layer. None of a layer waits for another, so that a layer is worked through in vectors; sums keep the order of the cells in `water`.
+pub fn cut_and_lay(
+    ground: &mut [Height],
+    levels: &mut [Height],
+    loose: &mut [Height],
+    mut water: Water<'_>,
+    ease: f64,
+    deposition: f64,
+) -> Moved {
+    let rule = Rule { scale: water.scale, n: water.n, ease, deposition };
+    let mut parts = parts(ground, levels, loose, &mut water);
+    let chance = |k: u32| water.chance(k as usize);
+    for _ in 0..SWEEPS {
+        let most = parts.par_iter_mut().map(|part| {
+            let most = part.rise(&rule);
+            part.gather();
+            most
+        });
+        if most.reduce(|| 0.0, f32::max) < STILL {
+            break;
+        }
+    }
+    let moved = parts.par_iter_mut().map(|part| part.settle(&chance));
+    let moved = moved
+        .reduce(Moved::default, |a, b| Moved { eroded: a.eroded + b.eroded, deposited: a.deposited + b.deposited });
+    for part in parts {
+        let settled = part.cell.iter().zip(part.ground.iter().zip(&part.level));
+        for (cell, (height, level)) in settled.skip(part.layers[1]) {
+            let k = *cell as usize;
+            loose[k].0 = (loose[k].0 + (height - ground[k].0)).max(0);
+            (ground[k].0, levels[k].0) = (*height, *level);
+        }
+    }
+    moved
+}
+
+/// What is the same for all cells.
+struct Rule {
+    scale: f64,
+    n: f64,
+    ease: f64,
+    deposition: f64,
+}
+
+/// Some trees, layer by layer: outlets first, each layer in the order of the water's cells.
+struct Part {
+    /// Where each layer begins, and where the last one ends.
+    layers: Vec<usize>,
+    /// The cell in each place, and the place of that to which it drains; of an outlet its own.
+    cell: Vec<u32>,
+    below: Vec<u32>,
+    /// How many cells drain through it.
+    drains: Vec<f32>,
+    /// Strength of its cuts, below zero where loose ground lies; see [`Water::strength`].
+    strength: Vec<f32>,
+    /// Heights, and levels of the water over them, in units.
+    ground: Vec<i32>,
+    level: Vec<i32>,
+    /// By how much it changes, and what arrives.
+    change: Vec<f32>,
+    load: Vec<f32>,
+    /// Levels of the water to which a layer drains.
+    base: Vec<i32>,
+}
+
+/// Puts trees together to parts of about the same size.
+///
+/// Takes the water's order and strength: they are not needed beside the parts, and have their memory.
+fn parts(ground: &[Height], levels: &[Height], loose: &[Height], water: &mut Water<'_>) -> Vec<Part> {
+    let order = std::mem::take(&mut water.order);
+    let strength = std::mem::take(&mut water.strength);
+    let water = &*water;
+    let below = |k: u32| water.below(k as usize);
+    // How many cells drain through each; then how many steps it is from its outlet; then its place in its part.
+    let mut places = vec![0u32; ground.len()];
+    for &k in &order {
+        places[k as usize] += 1;
+        if let Some(n) = below(k) {
+            places[n] += places[k as usize];
+        }
+    }
+    let mut part_of = vec![0u8; ground.len()];
+    let mut sizes = [0u64; PARTS];
+    let mut counts: [Vec<usize>; PARTS] = Default::default();
+    for &k in order.iter().rev() {
+        let (part, steps) = match below(k) {
+            Some(n) => (usize::from(part_of[n]), places[n] + 1),
+            None => {
+                let smallest = (0..PARTS).min_by_key(|part| sizes[*part]).unwrap_or(0);
+                sizes[smallest] += u64::from(places[k as usize]);
+                (smallest, 0)
+            }
+        };
+        (part_of[k as usize], places[k as usize]) = (part as u8, steps);
+        let counts = &mut counts[part];
+        if counts.len() <= steps as usize {
+            counts.resize(steps as usize + 1, 0);
+        }
+        counts[steps as usize] += 1;
+    }
+    let mut parts: Vec<Part> = counts.into_iter().zip(sizes).map(|(counts, size)| Part::new(&counts, size)).collect();
+    for &k in &order {
+        let part = &mut parts[usize::from(part_of[k as usize])];
+        let steps = places[k as usize] as usize;
+        // Until all have theirs, a layer's begin stands for its next free place.
+        let place = part.layers[steps];
+        part.layers[steps] += 1;
+        part.cell[place] = k;
+        places[k as usize] = place as u32;
+    }
+    drop((order, part_of));
+    parts.par_iter_mut().for_each(|part| {
+        part.layers.rotate_right(1);
+        part.layers[0] = 0;
+        part.below = part.cell.iter().map(|k| places[below(*k).unwrap_or(*k as usize)]).collect();
+    });
+    // What all parts have read goes before they take more.
+    drop(places);
+    parts.par_iter_mut().for_each(|part| part.read_strength(&strength, loose));
+    drop(strength);
+    parts.par_iter_mut().for_each(|part| part.read_heights(ground, levels));
+    parts.retain(|part| part.layers.len() > 1);
+    parts
+}
+
+impl Part {
+    /// A part of so many cells in each layer.
+    fn new(counts: &[usize], size: u64) -> Self {
+        let mut layers: Vec<usize> = counts.iter().scan(0, |at, n| Some(std::mem::replace(at, *at + n))).collect();
+        layers.push(0); // where the last layer ends, once all are in their places
+        Self {
+            layers,
+            cell: vec![0; size as usize],
+            below: Vec::new(),
+            drains: Vec::new(),
+            strength: Vec::new(),
+            ground: Vec::new(),
+            level: Vec::new(),
+            change: Vec::new(),
+            load: Vec::new(),
+            base: vec![0; counts.iter().copied().max().unwrap_or(0)],
+        }
+    }
+
+    /// Reads how strongly its cells are cut.
+    fn read_strength(&mut self, strength: &[f32], loose: &[Height]) {
+        let strength = |k: usize| if loose[k].0 > 0 { -strength[k] } else { strength[k] };
+        self.strength = self.cell.iter().map(|k| strength(*k as usize)).collect();
+    }
+
+    /// Reads where its cells stand, and counts what drains through them.
+    fn read_heights(&mut self, ground: &[Height], levels: &[Height]) {
+        let count = self.cell.len();
+        self.ground = self.cell.iter().map(|k| ground[*k as usize].0).collect();
+        self.level = self.cell.iter().map(|k| levels[*k as usize].0).collect();
+        (self.change, self.load) = (vec![0.0; count], vec![0.0; count]);
+        self.drains = vec![1.0; count];
+        for ends in self.layers.windows(2).skip(1).rev() {
+            for at in ends[0]..ends[1] {
+                self.drains[self.below[at] as usize] += self.drains[at];
+            }
+        }
+    }
+
+    /// Changes cells from base level upwards, by what arrived in the last sweep; the most by which a change differs from the last one.
+    fn rise(&mut self, rule: &Rule) -> f32 {
+        let mut most = 0;
+        for ends in self.layers.windows(2).skip(1) {
+            let here = ends[0]..ends[1];
+            let (under, level) = self.level.split_at_mut(here.start);
+            let base = &mut self.base[..here.len()];
+            for (base, below) in base.iter_mut().zip(&self.below[here.clone()]) {
+                *base = under[*below as usize];
+            }
+            let layer = Layer {
+                base,
+                ground: &self.ground[here.clone()],
+                load: &self.load[here.clone()],
+                drains: &self.drains[here.clone()],
+                strength: &self.strength[here.clone()],
+            };
+            let level = &mut level[..here.len()];
+            most = most.max(rise(&layer, rule, &mut self.change[here], level));
+        }
+        f32::from_bits(most)
+    }
+
+    /// Gathers what is cut, on its way down.
+    fn gather(&mut self) {
+        let Self { layers, below, change, load, .. } = self;
+        load.fill(0.0);
+        for ends in layers.windows(2).skip(1).rev() {
+            for at in ends[0]..ends[1] {
+                load[below[at] as usize] += (load[at] - change[at]).max(0.0);
+            }
+        }
+    }
+
+    /// Changes ground in whole units, by no more than what really comes, and finds the levels over it; `chance` is that of a cell.
+    fn settle(&mut self, chance: &(impl Fn(u32) -> f64 + Sync)) -> Moved {
+        let Self { layers, cell, below, ground, level, .. } = self;
+        let change = std::mem::take(&mut self.change);
+        (self.load, self.drains, self.strength) = Default::default();
+        let mut load = vec![0i64; cell.len()];
+        let mut moved = Moved::default();
+        for ends in layers.windows(2).skip(1).rev() {
+            for at in ends[0]..ends[1] {
+                let wanted = f64::from(change[at]) + chance(cell[at]);
+                // The greatest whole number not above it.
+                let whole = wanted as i64 - i64::from(wanted as i64 as f64 > wanted);
+                let change = whole.min(load[at]).clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+                let limit = Height(ground[at] + change).clamped();
+                let change = limit.0 - ground[at];
+                ground[at] = limit.0;
+                moved.eroded += i64::from((-change).max(0));
+                moved.deposited += i64::from(change.max(0));
+                load[below[at] as usize] += load[at] - i64::from(change);
+            }
+        }
+        for at in layers[1]..cell.len() {
+            level[at] = ground[at].max(level[below[at] as usize]);
+        }
+        moved
+    }
+}
+
+/// What is known of a layer's cells; see [`Part`].
+struct Layer<'a> {
+    base: &'a [i32],
+    ground: &'a [i32],
+    load: &'a [f32],
+    drains: &'a [f32],
+    strength: &'a [f32],
+}
+
+/// See [`Part::rise`]; the bits of what is returned there.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
+fn rise(layer: &Layer<'_>, rule: &Rule, change: &mut [f32], level: &mut [i32]) -> u32 {
+    if rule.n == 1.0 {
+        rise_by::<true>(layer, rule, change, level)
+    } else {
+        rise_by::<false>(layer, rule, change, level)
+    }
+}
+
+#[inline(always)]
+fn rise_by<const LINEAR: bool>(layer: &Layer<'_>, rule: &Rule, change: &mut [f32], level: &mut [i32]) -> u32 {
+    let count = change.len();
+    let (base, ground, level) = (&layer.base[..count], &layer.ground[..count], &mut level[..count]);
+    let (load, drains, strength) = (&layer.load[..count], &layer.drains[..count], &layer.strength[..count]);
+    let mut most = 0;
+    for k in 0..count {
+        // Height over the water that it drains to.
+        let over = f64::from(ground[k]) - f64::from(base[k]);
+        let arriving = f64::from(load[k]);
+        let share = rule.deposition / f64::from(drains[k]);
+        // Implicit in the cell's own part of the sediment too.
+        let start = over + share / (1.0 + share) * arriving;
+        let soft = if strength[k] < 0.0 { rule.ease } else { 1.0 };
+        let strength = soft * (f64::from(strength[k].abs()) * rule.scale) / (1.0 + share);
+        let filled = (-over).min(arriving);
+        let now = if LINEAR {
+            let cut = start / (1.0 + strength) - over;
+            if start <= 0.0 { filled } else { cut }
+        } else if start <= 0.0 {
+            filled
+        } else {
+            remaining(start, strength, rule.n) - over
+        };
+        // Of numbers from zero on the bits are in order.
+        most = most.max((now as f32 - change[k]).abs().to_bits());
+        change[k] = now as f32;
+        let water = (over + now).max(0.0);
+        let whole = water as i32;
+        let rounded = whole.saturating_add(i32::from(water - f64::from(whole) >= 0.5));
+        level[k] = base[k].saturating_add(rounded);
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::grid::{Edge, Grid};
+    use thalweg_flow::{Drainage, Land, OUT};
+
+    /// The same cell by cell, as the formulas have it.
+    fn plain(
+        ground: &mut [Height],
+        levels: &mut [Height],
+        loose: &mut [Height],
+        water: &Water<'_>,
+        ease: f64,
+        deposition: f64,
+    ) -> Moved {
+        let count = ground.len();
+        let below = |k: usize| water.below(k);
+        let mut cells = vec![1.0f32; count];
+        for &k in &water.order {
+            if let Some(n) = below(k as usize) {
+                cells[n] += cells[k as usize];
+            }
+        }
+        let mut changes = vec![0.0f32; count];
+        let mut load = vec![0.0f32; count];
+        for _ in 0..SWEEPS {
+            let mut most = 0.0f32;
+            for &k in water.order.iter().rev() {
+                let k = k as usize;
+                let Some(n) = below(k) else { continue };
+                let arriving = f64::from(load[k]);
+                // Height over the water that it drains to.
+                let over = f64::from(ground[k].0) - f64::from(levels[n].0);
+                let share = deposition / f64::from(cells[k]);
+                // Implicit in the cell's own part of the sediment too.
+                let start = over + share / (1.0 + share) * arriving;
+                let change = if start <= 0.0 {
+                    (-over).min(arriving)
+                } else {
+                    let soft = if loose[k].0 > 0 { ease } else { 1.0 };
+                    remaining(start, soft * water.strength(k) / (1.0 + share), water.n) - over
+                };
+                most = most.max((change as f32 - changes[k]).abs());
+                changes[k] = change as f32;
+                levels[k] = Height(levels[n].0.saturating_add((over + change).max(0.0).round() as i32));
+            }
+            load.fill(0.0);
+            for &k in &water.order {
+                let k = k as usize;
+                if let Some(n) = below(k) {
+                    load[n] += (load[k] - changes[k]).max(0.0);
+                }
+            }
+            if most < STILL {
+                break;
+            }
+        }
+        drop((cells, load));
+        // Whole units, exact in f64: a load is less than 2⁵³.
+        let mut load = vec![0.0f64; count];
+        let mut moved = Moved::default();
+        for &k in &water.order {
+            let k = k as usize;
+            let Some(n) = below(k) else { continue };
+            let wanted = (f64::from(changes[k]) + water.chance(k)).floor();
+            let change = wanted.min(load[k]) as i32;
+            let limit = Height(ground[k].0 + change).clamped();
+            let change = limit.0 - ground[k].0;
+            ground[k] = limit;
+            loose[k].0 = (loose[k].0 + change).max(0);
+            moved.eroded += i64::from((-change).max(0));
+            moved.deposited += i64::from(change.max(0));
+            load[n] += load[k] - f64::from(change);
+        }
+        for &k in water.order.iter().rev() {
+            if let Some(n) = below(k as usize) {
+                levels[k as usize] = ground[k as usize].max(levels[n]);
+            }
+        }
+        moved
+    }
+
+    #[test]
+    fn layers_have_the_bits_of_cell_by_cell() {
+        for number in 0..60u64 {
+            let key = Key::new(number, "layers");
+            let size = [1 + (key.and(1).bits() % 60) as usize, 1 + (key.and(2).bits() % 60) as usize];
+            let mut grid = Grid::new(size, 30.0).unwrap();
+            if number % 3 == 0 {
+                grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+            }
+            let relief = [3.0, 300.0, 3000.0][number as usize % 3];
+            let at = |i: usize, j: usize, part: u64| key.and(part).cell([i as i64, j as i64]).unit();
+            let ground = Field::generate(size, |i, j| Height::saturating(relief * at(i, j, 3)));
+            let loose = Field::generate(size, |i, j| Height::saturating((4.0 * at(i, j, 4) - 2.0).max(0.0)));
+            let mut drainage = Drainage::of(&Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] });
+            let order = drainage.take_order();
+            let (levels, codes) = drainage.into_parts();
+            let strength = |(k, code): (usize, &u8)| {
+                if *code >= OUT { 0.0 } else { (key.and(5).and(k as u64).unit() * 0.4) as f32 }
+            };
+            let n = [1.0, 1.0, 1.6][number as usize / 3 % 3];
+            let water = || Water {
+                codes: codes.as_slice(),
+                order: order.clone(),
+                strength: codes.as_slice().iter().enumerate().map(strength).collect(),
+                scale: libm::pow(thalweg_core::terrain::height::UNITS, 1.0 - n),
+                n,
+                topology: grid.topology(),
+                origin: [0, 0],
+                salt: 77,
+            };
+            let start = [ground, levels, loose].map(Field::into_vec);
+            let [mut a, mut b] = [start.clone(), start];
+            let deposition = [0.2, 1.0, 3.0][number as usize % 3];
+            let one = {
+                let [ground, levels, loose] = &mut a;
+                cut_and_lay(ground, levels, loose, water(), 2.0, deposition)
+            };
+            let [ground, levels, loose] = &mut b;
+            let other = plain(ground, levels, loose, &water(), 2.0, deposition);
+            assert_eq!(one, other, "land {number}");
+            assert!(a == b, "land {number}");
+            assert!(size == [1, 1] || size.contains(&1) || one.eroded > 0);
+        }
+    }
+}

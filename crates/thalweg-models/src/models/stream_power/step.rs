@@ -1,0 +1,324 @@
+//! One step: rise, drainage, cuts, slopes.
+
+use rayon::prelude::*;
+
+use crate::model::{Budget, Stepper, Tick};
+use crate::models::stream_power::deposit::cut_and_lay;
+use crate::models::stream_power::level::{Level, held, leads_out};
+use crate::models::stream_power::rock::{Rock, bearing};
+use crate::models::stream_power::solve::{Water, cut};
+use crate::models::stream_power::{Area, StreamPower};
+use crate::process::floors::{self, Valley};
+use crate::process::slopes::{self, Bedding, Bounds, Guards};
+use thalweg_core::base::cast::share_of;
+use thalweg_core::base::error::Result;
+use thalweg_core::base::power::{exp2, log2};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{ERODIBILITY, RAIN, Terrain, UPLIFT};
+use thalweg_flow::{Directions, Drainage, LENGTHS, Land, OUT, accumulate, multiple};
+use thalweg_noise::gradient::mix;
+
+/// Rivers at work on the cells of a terrain.
+pub struct Rivers {
+    model: StreamPower,
+    level: Level,
+    /// What depends on the stage's key and the grid alone.
+    place: Option<(Key, Grid, Place)>,
+}
+
+/// Rock, and how steep it can stand, worked out when slopes first slide.
+struct Place {
+    rock: Rock,
+    limit: Option<Field<f32>>,
+}
+
+/// Where water goes.
+struct Drained {
+    /// The filled ground.
+    levels: Field<Height>,
+    /// Where each cell drains to.
+    codes: Directions,
+    /// What drains through each cell, in parts of one.
+    sums: Vec<i64>,
+    /// Cells, each before the one it drains to.
+    order: Vec<u32>,
+}
+
+/// Outer part of a floor that is its foot.
+const FOOT: f64 = 0.6;
+
+/// The most that a river swings in a step, in half widths of its floor: farther it would leave the floor.
+const WIDEST_SWING: f64 = 1.2;
+
+/// Parts of a cell that are kept apart when water spreads: 2³⁰ of them, on up to 2³² cells.
+const ONE: i64 = 1 << 30;
+
+impl Rivers {
+    pub fn new(model: StreamPower, level: Level) -> Self {
+        Self { model, level, place: None }
+    }
+
+    /// What depends on the place, worked out when it is first needed.
+    fn place(&mut self, grid: &Grid, key: Key) -> Place {
+        match self.place.take() {
+            Some((at, of, place)) if at == key && of == *grid => place,
+            _ => Place { rock: Rock::new(&self.model, grid, key), limit: None },
+        }
+    }
+}
+
+impl Stepper for Rivers {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+        let mut place = self.place(&terrain.grid, tick.key);
+        let Level { start, step, .. } = self.level;
+        let times = [start + f64::from(tick.step) * step, start + f64::from(tick.step + 1) * step];
+        let mut budget = Budget::default();
+
+        let held = held(terrain);
+        budget += rise(terrain, &held, &place.rock, times);
+        budget += self.cut(terrain, &held, &place.rock, tick, times[1])?;
+        budget += self.slide(terrain, &held, &mut place, tick.key, times[1])?;
+        if !leads_out(terrain) {
+            let loose = terrain.loose.get_or_insert_with(|| Field::new(terrain.ground.size(), Height::ZERO));
+            // What rivers carry in a step is far under 2⁶³ units.
+            let amount = budget.exported.clamp(0, i64::MAX.into()) as i64;
+            let laid = slopes::settle(&mut terrain.ground, loose, terrain.nodata.as_ref(), amount)?;
+            budget.deposited += i128::from(laid);
+            budget.exported -= i128::from(laid);
+        }
+        // After the last step nothing needs it.
+        self.place = (tick.step + 1 < self.level.steps).then(|| (tick.key, terrain.grid.clone(), place));
+        Ok(budget)
+    }
+}
+
+/// Bands in which gathered water becomes strength.
+const BANDS: usize = 8;
+
+/// Cells that one task looks at, at least.
+const PIECE: usize = 1 << 14;
+
+/// Does something to what is known of the cells at base level.
+fn each<T: Send>(values: &mut [T], held: &Field<bool>, act: impl Fn(&mut T) + Sync) {
+    let cells = values.par_iter_mut().zip(held.as_slice()).with_min_len(PIECE);
+    cells.filter(|(_, held)| **held).for_each(|(value, _)| act(value));
+}
+
+/// Raises the land between two times in years.
+fn rise(terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, times: [f64; 2]) -> Budget {
+    let cols = terrain.grid.cols();
+    let mut ground = std::mem::replace(&mut terrain.ground, Field::new([0, 0], Height::ZERO));
+    let factor = terrain.float(&UPLIFT);
+    let (added, limited) = ground
+        .par_rows_mut()
+        .map(|(i, row)| {
+            let (mut added, mut limited) = (0i64, 0u64);
+            for (j, height) in row.iter_mut().enumerate().filter(|(j, _)| !held[(i, *j)]) {
+                let rise = rock.rise(i * cols + j, times, factor.map_or(1.0, |factor| factor[(i, j)]));
+                let wanted = i64::from(height.0).saturating_add(rise);
+                let risen = wanted.min(Height::MAX.0.into());
+                added += risen - i64::from(height.0);
+                limited += u64::from(risen != wanted);
+                height.0 = risen as i32;
+            }
+            (added, limited)
+        })
+        .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    terrain.ground = ground;
+    Budget { added: added.into(), limited, ..Budget::default() }
+}
+
+impl Rivers {
+    /// Lets rivers cut, and lay where they are to.
+    fn cut(&self, terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, tick: Tick, time: f64) -> Result<Budget> {
+        let model = &self.model;
+        let cols = terrain.grid.cols();
+        let Drained { mut levels, mut codes, sums, order } = self.drained(terrain)?;
+        // What is at base level does not change, even if it drains on to a neighbour.
+        each(codes.as_mut_slice(), held, |code| *code = (*code).max(OUT));
+        if let Some(sea) = terrain.grid.sea_level {
+            each(levels.as_mut_slice(), held, |level| *level = (*level).max(sea));
+        }
+        let strength = self.strength(terrain, rock, &codes, sums, time);
+        let salt = tick.key.and(6).and(tick.step.into()).bits() as u32;
+        let water = Water {
+            codes: codes.as_slice(),
+            order,
+            strength,
+            scale: libm::pow(UNITS, 1.0 - model.slope_exponent),
+            n: model.slope_exponent,
+            topology: terrain.grid.topology(),
+            origin: terrain.grid.in_world(),
+            salt: mix(salt),
+        };
+        let ground = terrain.ground.as_mut_slice();
+        let surface = levels.as_mut_slice();
+        let mut budget = Budget::default();
+        if model.deposition > 0.0 {
+            let size = [ground.len() / cols, cols];
+            let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO)).as_mut_slice();
+            let moved = cut_and_lay(ground, surface, loose, water, model.loose_ease, model.deposition);
+            budget.eroded = moved.eroded.into();
+            budget.deposited = moved.deposited.into();
+        } else {
+            let loose = terrain.loose.as_mut().map(Field::as_mut_slice);
+            budget.eroded = cut(ground, surface, loose, &water, model.loose_ease).into();
+            drop(water);
+        }
+        if model.planation > 0.0 {
+            budget.eroded += i128::from(self.widen(terrain, held, rock, (&levels, &codes), tick.key, time)?);
+        }
+        budget.exported = budget.eroded - budget.deposited;
+        Ok(budget)
+    }
+
+    /// Lets rivers cut floors to both sides; returns the units cut.
+    fn widen(
+        &self,
+        terrain: &mut Terrain,
+        held: &Field<bool>,
+        rock: &Rock,
+        (levels, codes): (&Field<Height>, &Directions),
+        key: Key,
+        time: f64,
+    ) -> Result<i64> {
+        let cell = terrain.grid.cell;
+        let valley = Valley {
+            threshold: self.model.planation_area * 1e6,
+            width: self.model.planation,
+            rise: self.model.planation_rise,
+            widest: Valley::WIDEST,
+            edge: FOOT,
+            uneven: self.model.planation_unevenness,
+            wavelength: Valley::WAVELENGTH,
+            share: 1.0,
+            foot: self.model.planation_foot,
+            wander: (1e-3 * self.model.planation_wander * self.level.step).min(WIDEST_SWING),
+            bed: self.model.planation_bed,
+            narrowest: cell,
+            moved: self.model.planation_drift * time,
+        };
+        let ease = |k: usize| f64::from(rock.erodibility(k)).sqrt().clamp(0.25, 4.0);
+        let cells = accumulate::cells(codes);
+        let Terrain { grid, ground, loose, nodata, .. } = &mut *terrain;
+        let before = ground.clone();
+        floors::carve(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7), &ease);
+        ground.par_rows_mut().for_each(|(i, row)| {
+            for (j, height) in row.iter_mut().enumerate().filter(|(j, _)| held[(i, *j)]) {
+                *height = before[(i, j)];
+            }
+        });
+        match loose {
+            Some(loose) => slopes::book_cut(&before, ground, loose, Guards::default()),
+            None => {
+                let cuts = before.as_slice().par_iter().zip(ground.as_slice());
+                Ok(cuts.with_min_len(PIECE).map(|(a, b)| i64::from(a.0 - b.0)).sum())
+            }
+        }
+    }
+
+    /// Finds where water goes.
+    fn drained(&self, terrain: &Terrain) -> Result<Drained> {
+        let land = Land::of(terrain);
+        let mut drainage = Drainage::of(&land);
+        let rain = terrain.float(&RAIN).filter(|_| self.model.rain > 0.0);
+        let weights = || match rain {
+            Some(rain) => rain.map(|share| (f64::from(share_of(*share)) * ONE as f64) as i64),
+            None => Field::new(land.grid.size, ONE),
+        };
+        let (sums, order) = match self.model.area {
+            Area::D8 if rain.is_some() => (drainage.weighted(&weights())?.into_vec(), drainage.take_order()),
+            Area::D8 => {
+                let sums = drainage.take_cells().as_slice().iter().map(|n| i64::from(*n) * ONE).collect();
+                (sums, drainage.take_order())
+            }
+            Area::Multiple => {
+                let (land, codes) = (drainage.surface(&land), drainage.directions());
+                let multiple::Gathered { sums, order } =
+                    multiple::accumulate(&land, codes, self.model.spread, weights())?;
+                (sums.into_vec(), order)
+            }
+        };
+        let (levels, codes) = drainage.into_parts();
+        Ok(Drained { levels, codes, sums, order })
+    }
+
+    /// F of each cell, see [`Water`], of the water that passes it.
+    fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, mut sums: Vec<i64>, time: f64) -> Vec<f32> {
+        let (model, grid) = (&self.model, &terrain.grid);
+        let scale = model.erodibility * self.level.step;
+        let scale = LENGTHS.map(|d| scale * libm::pow(d * grid.cell, -model.slope_exponent));
+        let yields = if model.rain > 0.0 { model.rain } else { 1.0 };
+        let area = (grid.cell_area() * yields / ONE as f64) as f32;
+        let m = model.area_exponent as f32;
+        let (factor, beds) = (terrain.float(&ERODIBILITY), rock.beds(time));
+        let cols = grid.cols();
+        let mut strength = vec![0.0; sums.len()];
+        let of_row = |sums: &[i64], i: usize, row: &mut [f32]| {
+            for (j, strength) in row.iter_mut().enumerate() {
+                let k = i * cols + j;
+                let code = codes[k];
+                if code >= OUT {
+                    continue;
+                }
+                let here = f64::from(rock.erodibility(k)) * f64::from(factor.map_or(1.0, |factor| factor[(i, j)]));
+                let bed =
+                    beds.as_ref().map_or(1.0, |beds| beds.softness(k, terrain.ground[k].0, [grid.x(j), grid.y(i)]));
+                let power = f64::from(exp2(m * log2(sums[k].max(1) as f32 * area)));
+                *strength = (scale[usize::from(code) % 2] * here * bed * power) as f32;
+            }
+        };
+        // Band by band from the last one, so that what takes twice the memory goes as strength comes.
+        let band = cols * (sums.len() / cols).div_ceil(BANDS).max(1);
+        while !sums.is_empty() {
+            let first = (sums.len() - 1) / band * band;
+            let rows = strength[first..sums.len()].par_chunks_mut(cols).enumerate();
+            rows.for_each(|(i, row)| of_row(&sums, first / cols + i, row));
+            sums.truncate(first);
+            sums.shrink_to_fit();
+        }
+        strength
+    }
+
+    /// Lets slopes creep, and slide to what they can bear.
+    fn slide(
+        &self,
+        terrain: &mut Terrain,
+        held: &Field<bool>,
+        place: &mut Place,
+        key: Key,
+        time: f64,
+    ) -> Result<Budget> {
+        let grid = terrain.grid.clone();
+        if self.model.slope_limit > 0.0 && place.limit.is_none() {
+            place.limit = Some(bearing(&self.model, &grid, key.and(5)));
+        }
+        let spread = self.model.diffusion * self.level.step / grid.cell_area();
+        let nodata = terrain.nodata.take();
+        let bounds = Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: Some(held) };
+        let mut budget = Budget::default();
+        let done = slopes::diffuse(&mut terrain.ground, terrain.loose.as_mut(), bounds, None, spread);
+        let cut = done.and_then(|creep| {
+            budget += creep;
+            let Some(limit) = &place.limit else { return Ok(0) };
+            let beds = place.rock.beds(time);
+            let bottom = |i: usize, j: usize| {
+                beds.as_ref().map_or(0, |beds| beds.bottom(i * grid.cols() + j, [grid.x(j), grid.y(i)]))
+            };
+            let beds = beds.as_ref().map(|beds| Bedding { pile: beds.pile(), bottom: &bottom });
+            let before = terrain.loose.as_ref().map(|_| terrain.ground.clone());
+            let cut = slopes::limit(&mut terrain.ground, limit, beds, grid.cell, bounds)?;
+            match (&before, &mut terrain.loose) {
+                (Some(before), Some(loose)) => slopes::book_cut(before, &mut terrain.ground, loose, Guards::default()),
+                _ => Ok(cut),
+            }
+        });
+        terrain.nodata = nodata;
+        let cut = i128::from(cut?);
+        budget += Budget { eroded: cut, exported: cut, ..Budget::default() };
+        Ok(budget)
+    }
+}

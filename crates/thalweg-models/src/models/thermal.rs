@@ -1,0 +1,409 @@
+//! Thermal erosion: see [`Thermal`].
+
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use crate::model::{About, Budget, Family, Local, Model, Reach, Stepper, Tick};
+use crate::process::slopes::factors;
+use thalweg_core::base::cast::{self, share_of};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::params;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
+use thalweg_flow::LENGTHS;
+use thalweg_flow::near::{BLOCK, Block, HERE, Near, block, whole};
+
+params! {
+    /// What is steeper than it can stand slides to its lower neighbours: scree under cliffs, slopes of one steepness.
+    ///
+    /// For each of the eight neighbours k at distance dₖ (dx, or √2·dx) the excess is
+    /// eₖ = max(0, z − zₖ − tan(talus)·dₖ). The cell gives rate·eₖ/8 to each. Loose ground gives first; bedrock gives no
+    /// more than rate·Σ max(0, z − zₖ − tan(rock_talus)·dₖ)/8 · (1 − hardness), and what it gives is loose from then on. With
+    /// eighths no cell ever rises above its highest or falls below its lowest neighbour, so nothing oscillates, and slopes
+    /// converge to the angle of repose: talus for loose ground, rock_talus for bare rock, along all eight directions.
+    ///
+    /// Source: Musgrave, Kolb & Mace (1989), *The synthesis and rendering of eroded fractal terrains*, SIGGRAPH, §5,
+    /// doi:10.1145/74334.74337; split by excess as in Olsen (2004), *Realtime procedural terrain generation*. We differ:
+    /// diagonal neighbours count over their own distance, all excesses and not the largest one set the amount, and loose
+    /// ground is kept apart from bedrock, so that cliffs stand over their scree. Angles: dry sand 34°, scree 35–40°, wet
+    /// clay 15–25°.
+    ///
+    /// It needs nothing, heeds `loose`, `hardness` and `protect`, and leaves the ground and `loose`. Nothing leaves the
+    /// world: beyond an edge that is not looped, and beside cells without data, there is no lower ground. Amounts under a unit (1/65 536 m)
+    /// stay, so slopes end within 8/rate units of their angle. It breaks where it stands alone: it makes no valleys, and
+    /// rounds the ground into cones and pyramids when it runs for long.
+    pub struct Thermal {
+        /// How far material may slide in all: sets the number of steps, one cell each.
+        distance: f64 = 500.0, within 0.0..=1e6, unit "m", scales Age Size, source "ours";
+        /// Steps in all, instead of a distance; 0 leaves it to the distance.
+        steps: u32 = 0, within 0..=1_000_000, unit "1", scales Age, source "ours";
+        /// Angle of repose of loose ground: scree and sand steeper than this slide.
+        talus: f64 = 34.0, within 0.0..=89.0, unit "°", scales Repose, source "Musgrave 1989; dry sand";
+        /// Angle above which bedrock crumbles into loose ground, not under `talus`; 90 lets no rock fall.
+        rock_talus: f64 = 42.0, within 0.0..=90.0, unit "°", scales Slope, source "ours";
+        /// Share of the greatest stable amount that slides in a step.
+        rate: f64 = 1.0, within 0.0..=1.0, unit "1", source "ours";
+    }
+}
+
+impl Model for Thermal {
+    fn about(&self) -> About {
+        About {
+            name: "thermal",
+            summary: "What is steeper than it can stand slides: scree under cliffs, even slopes.",
+            source: "Musgrave, Kolb & Mace (1989), The synthesis and rendering of eroded fractal terrains",
+            family: Family::Erosion,
+            uses: &[HARDNESS, PROTECT],
+            writes: &[LOOSE],
+            placed: false,
+            loops: true,
+            ..About::default()
+        }
+    }
+
+    fn check(&self, _grid: &Grid) -> Result<()> {
+        if self.rock_talus < self.talus {
+            let allowed = format!("the talus angle, {}°, to 90°: rock stands at least as steep as scree", self.talus);
+            return Err(Error::value("thermal.rock_talus", format!("{}°", self.rock_talus), allowed));
+        }
+        Ok(())
+    }
+
+    fn steps(&self, grid: &Grid) -> u32 {
+        if self.steps > 0 { self.steps } else { (self.distance / grid.cell).ceil().min(1e6) as u32 }
+    }
+
+    fn reach(&self, _grid: &Grid) -> Reach {
+        // A cell's change depends on what its neighbours give, which depends on their neighbours.
+        Reach::Cells(2)
+    }
+
+    fn scratch(&self, grid: &Grid) -> u64 {
+        8 * grid.len() as u64
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        local.hold(self.rock_talus);
+        Some("the angle that rock stands at")
+    }
+
+    fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
+        self.check(grid)?;
+        let limit = |degrees: f64, distance: f64| {
+            let drop = libm::tan(degrees.to_radians()) * distance * grid.cell * UNITS;
+            if degrees >= 90.0 || drop > f64::from(i32::MAX) { f32::INFINITY } else { drop as f32 }
+        };
+        let drops = |degrees| LENGTHS.map(|length| limit(degrees, length));
+        Ok(Box::new(Slide {
+            talus: drops(self.talus),
+            rock: drops(self.rock_talus),
+            share: (self.rate / 8.0) as f32,
+            given: Field::new(grid.size, 0.0),
+            next: Field::new(grid.size, Height::ZERO),
+        }))
+    }
+}
+
+/// Drops that stand, straight and diagonal, in units.
+type Drops = [f32; 2];
+
+struct Slide {
+    talus: Drops,
+    rock: Drops,
+    share: f32,
+    /// Part of each excess that a cell gives in this step.
+    given: Field<f32>,
+    next: Field<Height>,
+}
+
+/// Rows that one task works through, re-using the neighbours it has at hand.
+const BAND: usize = 32;
+
+/// Stands beyond the edges and where there is no data: higher than anything, and giving nothing. Lower than the wall of
+/// [`near`](thalweg_flow::near), since differences from it must fit.
+const WALL: i32 = 1 << 30;
+
+impl Stepper for Slide {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+        let size = terrain.grid.size;
+        let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
+        let layers = &terrain.layers;
+        let (hardness, protect) = (factors(layers, &HARDNESS), factors(layers, &PROTECT));
+        let (ground, nodata) = (&terrain.ground, terrain.nodata.as_ref());
+        let (talus, rock, share) = (self.talus, self.rock, self.share);
+        let (cols, topology) = (size[1], terrain.grid.topology());
+
+        // How much each cell gives: its full share, or less where there is not enough to slide.
+        self.given.as_mut_slice().par_chunks_mut(BAND * cols).enumerate().for_each(|(band, given)| {
+            let mut near = Near::new(topology, WALL);
+            let count = whole(cols);
+            let (mut softness, mut thickness, mut parts) = (vec![1.0; count], vec![0; count], vec![0.0; count]);
+            for (r, given) in given.chunks_mut(cols).enumerate() {
+                let i = band * BAND + r;
+                near.advance(i, r == 0, |i, row| heights(ground, nodata, i, row));
+                for (to, from) in thickness.iter_mut().zip(loose.row(i)) {
+                    *to = from.0;
+                }
+                if let Some(hardness) = hardness {
+                    for (soft, hard) in softness.iter_mut().zip(hardness.row(i)) {
+                        *soft = 1.0 - share_of(*hard);
+                    }
+                }
+                give(&near.rows, &thickness, &softness, talus, rock, share, &mut parts);
+                given.copy_from_slice(&parts[..cols]);
+                if let Some(protect) = protect {
+                    for (given, protect) in given.iter_mut().zip(protect.row(i)) {
+                        *given *= 1.0 - share_of(*protect);
+                    }
+                }
+                if let Some(nodata) = nodata {
+                    for (given, void) in given.iter_mut().zip(nodata.row(i)) {
+                        *given = if *void { 0.0 } else { *given };
+                    }
+                }
+            }
+        });
+
+        let given = &self.given;
+        let bands = self.next.as_mut_slice().par_chunks_mut(BAND * cols);
+        let moved: i64 = bands
+            .zip(loose.as_mut_slice().par_chunks_mut(BAND * cols))
+            .enumerate()
+            .map(|(band, (next, loose))| {
+                let mut near = Near::new(topology, WALL);
+                let mut gives = Near::new(topology, 0.0);
+                let (mut out, mut come) = (vec![0; whole(cols)], vec![0; whole(cols)]);
+                let mut moved = 0;
+                for (r, (next, loose)) in next.chunks_mut(cols).zip(loose.chunks_mut(cols)).enumerate() {
+                    let i = band * BAND + r;
+                    near.advance(i, r == 0, |i, row| heights(ground, nodata, i, row));
+                    gives.advance(i, r == 0, |i, row| row.copy_from_slice(given.row(i)));
+                    flows(&near.rows, &gives.rows, talus, &mut out, &mut come);
+                    for (j, ground) in ground.row(i).iter().enumerate() {
+                        next[j] = Height(ground.0 - out[j] + come[j]);
+                        loose[j] = Height((loose[j].0 - out[j]).max(0) + come[j]);
+                        moved += i64::from(come[j]);
+                    }
+                }
+                moved
+            })
+            .sum();
+        std::mem::swap(&mut terrain.ground, &mut self.next);
+        Ok(Budget { eroded: moved.into(), deposited: moved.into(), ..Budget::default() })
+    }
+}
+
+/// A row's heights, walls where there is no data.
+fn heights(ground: &Field<Height>, nodata: Option<&Field<bool>>, i: usize, row: &mut [i32]) {
+    for (to, from) in row.iter_mut().zip(ground.row(i)) {
+        *to = from.0;
+    }
+    if let Some(nodata) = nodata {
+        for (to, void) in row.iter_mut().zip(nodata.row(i)) {
+            *to = if *void { WALL } else { *to };
+        }
+    }
+}
+
+/// Where the eight neighbours stand in [`Near`]'s rows, in opposite pairs, the straight ones first, and so not as
+/// [`STEPS`](thalweg_flow::STEPS) count them: [`paired`] adds them up in this order.
+const AROUND: [[usize; 2]; 8] = [[0, 1], [2, 1], [1, 0], [1, 2], [0, 0], [2, 2], [0, 2], [2, 0]];
+
+/// What `drop` exceeds of what stands.
+#[inline(always)]
+fn excess(z: &Block<i32>, neighbour: &Block<i32>, stands: f32) -> Block<f32> {
+    let mut excess = [0.0; BLOCK];
+    for x in 0..BLOCK {
+        excess[x] = (z[x].wrapping_sub(neighbour[x]) as f32 - stands).max(0.0);
+    }
+    excess
+}
+
+/// `part` of each excess, rounded down.
+#[inline(always)]
+fn units(part: &Block<f32>, excess: &Block<f32>) -> Block<i32> {
+    let mut units = [0; BLOCK];
+    for x in 0..BLOCK {
+        units[x] = cast::floor(part[x] * excess[x]);
+    }
+    units
+}
+
+/// Sum over the eight neighbours, in opposite pairs: a turned or mirrored terrain then gives the same bits.
+#[inline(always)]
+fn paired(mut of: impl FnMut(usize) -> Block<f32>) -> Block<f32> {
+    let mut total = [[0.0; BLOCK]; 2];
+    for k in [0, 4] {
+        let pairs = [[of(k), of(k + 1)], [of(k + 2), of(k + 3)]];
+        for x in 0..BLOCK {
+            total[k / 4][x] = (pairs[0][0][x] + pairs[0][1][x]) + (pairs[1][0][x] + pairs[1][1][x]);
+        }
+    }
+    let mut sum = [0.0; BLOCK];
+    for x in 0..BLOCK {
+        sum[x] = total[0][x] + total[1][x];
+    }
+    sum
+}
+
+/// The part of each excess that the cells of a row give. Rows and results are whole blocks.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn give(
+    near: &[Vec<i32>; 3],
+    loose: &[i32],
+    softness: &[f32],
+    talus: Drops,
+    rock: Drops,
+    share: f32,
+    given: &mut [f32],
+) {
+    for j in (0..given.len()).step_by(BLOCK) {
+        let z = block(near, HERE, j);
+        let wanted = paired(|k| excess(&z, &block(near, AROUND[k], j), talus[k / 4]));
+        let crumbling = paired(|k| excess(&z, &block(near, AROUND[k], j), rock[k / 4]));
+        for x in 0..BLOCK {
+            let wanted = share * wanted[x];
+            let there_is = loose[j + x] as f32 + softness[j + x] * (share * crumbling[x]);
+            let part = share * (there_is / wanted);
+            given[j + x] = if there_is >= wanted { share } else { part };
+        }
+    }
+}
+
+/// What the cells of a row lose and get, in units.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i32], come: &mut [i32]) {
+    for j in (0..out.len()).step_by(BLOCK) {
+        let (z, give) = (block(near, HERE, j), block(gives, HERE, j));
+        let (mut lost, mut got) = ([0; BLOCK], [0; BLOCK]);
+        for k in 0..8 {
+            let (neighbour, given) = (block(near, AROUND[k], j), block(gives, AROUND[k], j));
+            // Rounded down on its own, each flow is the same number for giver and receiver.
+            let down = units(&give, &excess(&z, &neighbour, talus[k / 4]));
+            let up = units(&given, &excess(&neighbour, &z, talus[k / 4]));
+            for x in 0..BLOCK {
+                lost[x] += down[x];
+                got[x] += up[x];
+            }
+        }
+        out[j..j + BLOCK].copy_from_slice(&lost);
+        come[j..j + BLOCK].copy_from_slice(&got);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::LayerSpec;
+
+    const TICK: Tick = Tick { key: Key::ZERO, step: 0 };
+
+    fn metres(rows: &[&[f64]]) -> Terrain {
+        let grid = Grid::new([rows.len(), rows[0].len()], 1.0).unwrap();
+        let cells = rows.iter().flat_map(|row| row.iter().map(|m| Height::from_metres(*m).unwrap())).collect();
+        Terrain::from_ground(grid.clone(), Field::from_vec(grid.size, cells).unwrap()).unwrap()
+    }
+
+    fn run(model: &Thermal, terrain: &mut Terrain, steps: u32) {
+        let mut stepper = model.start(&terrain.grid).unwrap();
+        for _ in 0..steps {
+            stepper.step(terrain, TICK).unwrap();
+        }
+    }
+
+    #[test]
+    fn one_step_of_a_step_in_the_ground() {
+        // talus 45° on cells of 1 m: 1 m stands. The middle is 5 m above both neighbours: excess 4 m each, an eighth
+        // of it, half a metre, goes to each side.
+        let model = Thermal { talus: 45.0, rock_talus: 45.0, ..Thermal::default() };
+        let mut terrain = metres(&[&[0.0, 5.0, 0.0]]);
+        run(&model, &mut terrain, 1);
+        let got: Vec<f64> = terrain.ground.as_slice().iter().map(|h| h.metres()).collect();
+        // tan 45° in floating point is a hair under 1, so the excess is up to a unit more.
+        for (got, want) in got.iter().zip([0.5, 4.0, 0.5]) {
+            assert!((got - want).abs() < 2.0 / UNITS, "{got} {want}");
+        }
+        assert_eq!(terrain.solid(), 5 * 65_536);
+    }
+
+    #[test]
+    fn diagonal_neighbours_count_over_their_own_distance() {
+        // A diagonal drop of 1.4 m over √2 m stands at 45°; a straight one of 1.4 m does not.
+        let model = Thermal { talus: 45.0, rock_talus: 45.0, ..Thermal::default() };
+        let mut diagonal = metres(&[&[1.4, 1.4], &[1.4, 0.0]]);
+        diagonal.ground[(0, 1)] = Height::from_metres(0.9).unwrap();
+        diagonal.ground[(1, 0)] = Height::from_metres(0.9).unwrap();
+        let before = diagonal.ground.clone();
+        run(&model, &mut diagonal, 1);
+        assert_eq!(diagonal.ground, before);
+        let mut straight = metres(&[&[1.4, 0.0]]);
+        run(&model, &mut straight, 1);
+        assert!((straight.ground[(0, 1)].metres() - 0.05).abs() < 2.0 / UNITS);
+    }
+
+    #[test]
+    fn slopes_converge_to_the_angle_of_repose() {
+        let model = Thermal { talus: 30.0, rock_talus: 30.0, ..Thermal::default() };
+        let grid = Grid::new([41, 41], 10.0).unwrap();
+        let mut terrain = Terrain::new(grid);
+        terrain.ground[(20, 20)] = Height::from_metres(2_000.0).unwrap();
+        run(&model, &mut terrain, 4_000);
+        let steepest = (0..41)
+            .flat_map(|i| (0..40).map(move |j| (i, j)))
+            .map(|(i, j)| (terrain.ground[(i, j + 1)].0 - terrain.ground[(i, j)].0).abs())
+            .max()
+            .unwrap();
+        // Amounts under a unit stay: eight units of excess at rate 1, and the angle's own rounding.
+        let stands = libm::tan(30f64.to_radians()) * 10.0 * UNITS;
+        assert!(f64::from(steepest) <= stands + 9.0, "{steepest} {stands}");
+        assert!(f64::from(steepest) > 0.99 * stands, "a cone of the talus angle is left");
+    }
+
+    #[test]
+    fn rock_stands_and_its_scree_does_not() {
+        let rock = Thermal { talus: 30.0, rock_talus: 90.0, ..Thermal::default() };
+        let mut cliff = metres(&[&[50.0, 50.0, 0.0, 0.0, 0.0, 0.0]]);
+        run(&rock, &mut cliff, 50);
+        assert_eq!(cliff.ground[(0, 1)].metres(), 50.0, "bare rock does not move");
+        cliff.loose = Some(Field::new([1, 6], Height::ZERO));
+        cliff.loose.as_mut().unwrap()[(0, 1)] = Height::from_metres(3.0).unwrap();
+        run(&rock, &mut cliff, 2_000);
+        assert!((cliff.ground[(0, 1)].metres() - 47.0).abs() < 0.01, "only the loose three metres fall");
+        assert!(cliff.loose.as_ref().unwrap()[(0, 2)].metres() > 0.5, "and lie as scree below");
+    }
+
+    #[test]
+    fn hard_and_protected_rock_gives_less() {
+        let model = Thermal { talus: 45.0, rock_talus: 45.0, ..Thermal::default() };
+        let fall = |name: &LayerSpec, factor: f32| {
+            let mut terrain = metres(&[&[0.0, 5.0, 0.0]]);
+            let cells = thalweg_core::terrain::Cells::Float(Field::new([1, 3], factor));
+            terrain.insert(name, cells).unwrap();
+            run(&model, &mut terrain, 1);
+            5.0 - terrain.ground[(0, 1)].metres()
+        };
+        for (factor, want) in [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)] {
+            assert!((fall(&HARDNESS, factor) - want).abs() < 4.0 / UNITS);
+            assert!((fall(&PROTECT, factor) - want).abs() < 4.0 / UNITS);
+        }
+    }
+
+    #[test]
+    fn cells_without_data_are_walls() {
+        let model = Thermal { talus: 10.0, rock_talus: 10.0, ..Thermal::default() };
+        let mut terrain = metres(&[&[9.0, 0.0, 9.0]]);
+        terrain.nodata = Some(Field::from_vec([1, 3], vec![false, true, false]).unwrap());
+        let before = terrain.ground.clone();
+        run(&model, &mut terrain, 5);
+        assert_eq!(terrain.ground, before);
+    }
+
+    #[test]
+    fn rock_steeper_than_scree_only() {
+        let model = Thermal { talus: 40.0, rock_talus: 30.0, ..Thermal::default() };
+        assert!(model.check(&Grid::new([2, 2], 1.0).unwrap()).is_err());
+    }
+}

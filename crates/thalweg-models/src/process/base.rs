@@ -1,0 +1,299 @@
+//! What the base models share: how their values meet the ground, and how their work is cut into steps.
+//!
+//! Most base models are functions of a cell's place in the world. Such a model implements `Base` and is stepped by
+//! `Banded`: a step lays one band of world rows, so that tiles agree on what a step is.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::model::{Blend, Budget, Model, Stepper, Tick};
+use thalweg_core::base::cast::share_of;
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{Cells, LayerSpec, Terrain};
+
+/// How much of a base model's change a cell takes.
+pub const AMOUNT: LayerSpec =
+    LayerSpec::floats("amount", "1", "Share of a base model's change that the cell takes, 0 to 1.");
+
+/// Cells of one step for a model that needs about 5 ns a cell: some hundredths of a second.
+pub const STEP_CELLS: u64 = 1 << 22;
+
+/// A base model whose values are a function of the cell's place in the world and of the stage's key.
+pub trait Base: Model {
+    /// The values in metres that `multiply` takes as 0 and as 1.
+    fn span(&self) -> [f64; 2];
+
+    /// Cells that one step may cover.
+    fn step_cells(&self) -> u64 {
+        STEP_CELLS
+    }
+
+    /// A function that fills one of the window's rows (within `rows`) with values in metres.
+    fn values(&self, grid: &Grid, key: Key, rows: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync;
+}
+
+/// The stepper of every [`Base`] model.
+pub(crate) struct Banded<M>(pub M);
+
+impl<M: Base> Stepper for Banded<M> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+        let rows = band(&terrain.grid, self.0.step_cells(), tick.step);
+        let grid = terrain.grid.clone();
+        let values = self.0.values(&grid, tick.key, rows.clone());
+        Ok(lay(terrain, rows, self.0.blend(), self.0.span(), values))
+    }
+}
+
+/// What a [`Base`] model answers as a `Model`, beside its declaration.
+macro_rules! laid_in_bands {
+    () => {
+        fn blend(&self) -> $crate::model::Blend {
+            self.blend
+        }
+
+        fn steps(&self, grid: &thalweg_core::terrain::grid::Grid) -> u32 {
+            $crate::process::base::bands(grid, $crate::process::base::Base::step_cells(self))
+        }
+
+        fn reach(&self, _: &thalweg_core::terrain::grid::Grid) -> $crate::model::Reach {
+            $crate::model::Reach::Cells(0)
+        }
+
+        fn start(
+            &self,
+            _: &thalweg_core::terrain::grid::Grid,
+        ) -> thalweg_core::base::error::Result<Box<dyn $crate::model::Stepper>> {
+            Ok(Box::new($crate::process::base::Banded(self.clone())))
+        }
+    };
+}
+
+pub(crate) use laid_in_bands;
+
+/// Number of steps of about `cells` cells in which the world is covered, each a band of whole world rows.
+pub fn bands(grid: &Grid, cells: u64) -> u32 {
+    let steps = (grid.world[0] as u64).div_ceil(band_rows(grid, cells));
+    u32::try_from(steps).unwrap_or(u32::MAX)
+}
+
+/// The window's rows that lie in band `step`; empty where the band passes the window by.
+pub fn band(grid: &Grid, cells: u64, step: u32) -> Range<usize> {
+    let rows = band_rows(grid, cells) as i64;
+    // Looped rows have no first one: bands of a window of them all are counted from its own.
+    let first = if grid.topology().looped[0] { 0 } else { grid.origin[0] - grid.first[0] };
+    let start = i64::from(step) * rows - first;
+    let inside = |row: i64| row.clamp(0, grid.rows() as i64) as usize;
+    inside(start)..inside(start + rows)
+}
+
+fn band_rows(grid: &Grid, cells: u64) -> u64 {
+    (cells / (grid.world[1] as u64).max(1)).max(1)
+}
+
+/// Lays values in metres on the ground of the given rows of the window; `row` fills row number i of the window, one
+/// value a column. `span` are the values in metres that [`Blend::Multiply`] takes as 0 and as 1.
+///
+/// Cells without data, and values that are not a number, leave the ground as it is. Layer [`AMOUNT`], where there is
+/// one, weakens the change cell by cell. Ground that would pass the accepted elevations stops there and is counted as
+/// `limited`; `added` is the exact change in units of [`Height`].
+pub fn lay(
+    terrain: &mut Terrain,
+    rows: Range<usize>,
+    blend: Blend,
+    span: [f64; 2],
+    row: impl Fn(usize, &mut [f32]) + Sync,
+) -> Budget {
+    let [cols, size] = [terrain.grid.cols(), terrain.grid.len()];
+    let nodata = terrain.nodata.as_ref().filter(|mask| mask.len() == size);
+    let amount = match terrain.layers.get(AMOUNT.name).map(|layer| &layer.cells) {
+        Some(Cells::Float(field)) if field.len() == size => Some(field),
+        _ => None,
+    };
+    let [low, high] = span.map(|metres| metres * UNITS);
+    let factor = |value: f64| if high == low { 1.0 } else { ((value - low) / (high - low)).clamp(0.0, 1.0) };
+    terrain
+        .ground
+        .par_rows_mut()
+        .skip(rows.start)
+        .take(rows.len())
+        .map_init(
+            || vec![0.0; cols],
+            |values, (i, ground)| {
+                row(i, values);
+                let skip = |j: usize| nodata.is_some_and(|mask| mask[(i, j)]);
+                let share = |j: usize| amount.map_or(1.0, |field| f64::from(share_of(field[(i, j)])));
+                match blend {
+                    Blend::Add => lay_row(ground, values, skip, share, |ground, value| ground + value),
+                    Blend::Replace => lay_row(ground, values, skip, share, |_, value| value),
+                    Blend::Multiply => lay_row(ground, values, skip, share, |ground, value| ground * factor(value)),
+                    Blend::Max => lay_row(ground, values, skip, share, f64::max),
+                    Blend::Min => lay_row(ground, values, skip, share, f64::min),
+                }
+            },
+        )
+        .reduce(Budget::default, |mut sum, part| {
+            sum += part;
+            sum
+        })
+}
+
+/// One row: every cell goes `share` of the way to what `target` makes of ground and value, all in units.
+fn lay_row(
+    ground: &mut [Height],
+    values: &[f32],
+    skip: impl Fn(usize) -> bool,
+    share: impl Fn(usize) -> f64,
+    target: impl Fn(f64, f64) -> f64,
+) -> Budget {
+    let [lowest, highest] = [Height::MIN, Height::MAX].map(|h| f64::from(h.0));
+    let (mut added, mut limited) = (0i64, 0);
+    for (j, (height, value)) in ground.iter_mut().zip(values).enumerate() {
+        let before = f64::from(height.0);
+        let wanted = target(before, f64::from(*value) * UNITS);
+        let share = share(j);
+        // A share of exactly one must not pass through the sum, which would round.
+        let wanted = if share == 1.0 { wanted } else { before + share * (wanted - before) };
+        if value.is_nan() || wanted.is_nan() || skip(j) {
+            continue;
+        }
+        let held = wanted.clamp(lowest, highest);
+        limited += u64::from(held != wanted);
+        let after = (held + 0.5f64.copysign(held)) as i32;
+        added += i64::from(after) - i64::from(height.0);
+        *height = Height(after);
+    }
+    Budget { added: added.into(), limited, ..Budget::default() }
+}
+
+/// What the tests of base models share.
+#[cfg(test)]
+pub mod testing {
+    use super::*;
+    use thalweg_core::terrain::field::{Field, Window};
+
+    /// A square world of `cells` cells a side, `extent` metres wide.
+    pub fn square(cells: usize, extent: f64) -> Grid {
+        Grid::new([cells, cells], extent / cells as f64).unwrap()
+    }
+
+    /// The ground that `model` makes of flat ground.
+    pub fn run(model: &dyn Model, grid: &Grid, seed: u64) -> Terrain {
+        let mut terrain = Terrain::new(grid.clone());
+        let mut budget = Budget::default();
+        let mut stepper = model.start(grid).unwrap();
+        for step in 0..model.steps(grid) {
+            budget += stepper.step(&mut terrain, Tick { key: Key::new(seed, "base"), step }).unwrap();
+        }
+        assert_eq!(budget.added, terrain.solid());
+        terrain
+    }
+
+    /// The same in metres.
+    pub fn metres(model: &dyn Model, grid: &Grid, seed: u64) -> Field<f64> {
+        run(model, grid, seed).ground.map(|h| h.metres())
+    }
+
+    /// Asserts that a window run alone holds the bits of the same window of the whole.
+    pub fn assert_windows_agree(model: &dyn Model, grid: &Grid) {
+        let whole = run(model, grid, 5).ground;
+        let [rows, cols] = grid.size;
+        let windows = [
+            ([0, 0], [rows.div_ceil(2), cols.div_ceil(3)]),
+            ([rows / 3, cols / 5], [rows.div_ceil(2), cols / 2 + 1]),
+            ([rows - 1, 0], [1, cols]),
+        ];
+        for (start, size) in windows {
+            let window = Window { start, size };
+            let part = run(model, &grid.window(window), 5).ground;
+            assert_eq!(part, whole.window(window), "window at {start:?}");
+        }
+    }
+
+    /// Means of blocks of `k` × `k` cells: the same world at a coarser resolution.
+    pub fn coarsen(field: &Field<f64>, k: usize) -> Field<f64> {
+        Field::generate([field.rows() / k, field.cols() / k], |i, j| {
+            let block = (0..k).flat_map(|a| (0..k).map(move |b| (a, b)));
+            block.map(|(a, b)| field[(i * k + a, j * k + b)]).sum::<f64>() / (k * k) as f64
+        })
+    }
+
+    /// Mean and standard deviation.
+    pub fn moments(values: &[f64]) -> [f64; 2] {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        [mean, (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt()]
+    }
+
+    /// Root of the mean squared difference over the standard deviation of the first.
+    pub fn relative_difference(a: &Field<f64>, b: &Field<f64>) -> f64 {
+        let square: f64 = a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| (x - y).powi(2)).sum();
+        (square / a.len() as f64).sqrt() / moments(a.as_slice())[1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::field::{Field, Window};
+
+    fn terrain(heights: &[i32]) -> Terrain {
+        let grid = Grid::new([1, heights.len()], 10.0).unwrap();
+        let ground = heights.iter().map(|m| Height::from_metres(f64::from(*m)).unwrap()).collect();
+        Terrain::from_ground(grid, Field::from_vec([1, heights.len()], ground).unwrap()).unwrap()
+    }
+
+    fn laid(terrain: &mut Terrain, blend: Blend, values: &[f32]) -> (Vec<f64>, Budget) {
+        let before = terrain.solid();
+        let budget = lay(terrain, 0..1, blend, [-100.0, 100.0], |_, out| out.copy_from_slice(values));
+        assert_eq!(terrain.solid() - before, budget.added);
+        (terrain.ground.as_slice().iter().map(|h| h.metres()).collect(), budget)
+    }
+
+    #[test]
+    fn every_blend_does_what_it_says() {
+        let cases: [(Blend, [f64; 2]); 5] = [
+            (Blend::Add, [40.0, -110.0]),
+            (Blend::Replace, [50.0, -100.0]),
+            (Blend::Multiply, [-7.5, 0.0]), // 50 lies three quarters up −100..100, −100 at its foot
+            (Blend::Max, [50.0, -10.0]),
+            (Blend::Min, [-10.0, -100.0]),
+        ];
+        for (blend, expected) in cases {
+            let (heights, budget) = laid(&mut terrain(&[-10, -10]), blend, &[50.0, -100.0]);
+            assert_eq!(heights, expected, "{blend:?}");
+            assert_eq!(budget.limited, 0);
+        }
+    }
+
+    #[test]
+    fn amount_nodata_and_nan_hold_back() {
+        let mut land = terrain(&[100, 100, 100, 100, 100]);
+        land.nodata = Some(Field::from_vec([1, 5], vec![false, false, true, false, false]).unwrap());
+        let amount = Field::from_vec([1, 5], vec![0.0, 0.25, 1.0, 1.0, 7.0]).unwrap();
+        land.insert(&AMOUNT, Cells::Float(amount)).unwrap();
+        let (heights, _) = laid(&mut land, Blend::Replace, &[0.0, 0.0, 0.0, f32::NAN, 0.0]);
+        assert_eq!(heights, [100.0, 75.0, 100.0, 100.0, 0.0]);
+    }
+
+    #[test]
+    fn accepted_heights_hold_and_are_counted() {
+        let (heights, budget) = laid(&mut terrain(&[15_000, -15_000, 0]), Blend::Add, &[2000.0, f32::MIN, 1.0]);
+        assert_eq!(heights, [16_000.0, -16_000.0, 1.0]);
+        assert_eq!(budget.limited, 2);
+    }
+
+    #[test]
+    fn bands_cover_every_row_once_in_windows_too() {
+        let grid = Grid::new([10, 7], 1.0).unwrap();
+        let part = grid.window(Window { start: [3, 2], size: [5, 2] });
+        for grid in [grid, part] {
+            let rows: Vec<usize> = (0..bands(&grid, 21)).flat_map(|step| band(&grid, 21, step)).collect();
+            assert_eq!(bands(&grid, 21), 4);
+            assert_eq!(rows, (0..grid.rows()).collect::<Vec<_>>());
+        }
+    }
+}

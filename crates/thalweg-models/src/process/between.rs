@@ -1,0 +1,45 @@
+//! Values on coarser cells, read smoothly between.
+
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+
+/// Bilinear between the middles of the coarse cells, level beyond the outermost.
+pub fn between(values: &Field<f32>, coarse: &Grid, fine: &Grid) -> Field<f32> {
+    let spots = |axis: usize| (0..fine.size[axis]).map(|cell| spot(fine, coarse, cell, axis)).collect::<Vec<_>>();
+    let (rows, cols) = (spots(0), spots(1));
+    Field::generate(fine.size, |i, j| {
+        let ((north, south, down), (west, east, right)) = (rows[i], cols[j]);
+        let row = |i: usize| values[(i, west)] + right * (values[(i, east)] - values[(i, west)]);
+        row(north) + down * (row(south) - row(north))
+    })
+}
+
+/// The coarse cells before and after the middle of a fine one along an axis, and how far on it lies.
+fn spot(fine: &Grid, coarse: &Grid, cell: usize, axis: usize) -> (usize, usize, f32) {
+    let last = coarse.size[axis] - 1;
+    let metres = ((fine.origin[axis] + cell as i64) as f64 + 0.5) * fine.cell;
+    let at = (metres / coarse.cell - 0.5 - coarse.origin[axis] as f64).clamp(0.0, last as f64);
+    let first = at.floor();
+    (first as usize, (first as usize + 1).min(last), (at - first) as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::coarse;
+
+    #[test]
+    fn a_plane_stays_one() {
+        let mut fine = Grid::new([40, 24], 10.0).unwrap();
+        fine.origin = [3, -5];
+        let coarse = coarse::grid(&fine, 4);
+        let plane = |grid: &Grid| Field::generate(grid.size, |i, j| (2.0 * grid.y(i) - grid.x(j)) as f32);
+        let (got, expected) = (between(&plane(&coarse), &coarse, &fine), plane(&fine));
+        // Beyond the middles of the outermost coarse cells it is level.
+        for i in 4..36 {
+            for j in 4..20 {
+                assert!((got[(i, j)] - expected[(i, j)]).abs() < 1e-3, "{i}, {j}");
+            }
+        }
+    }
+}

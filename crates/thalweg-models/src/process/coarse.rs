@@ -1,0 +1,380 @@
+//! A stepper at work on a coarser copy of the terrain: for processes whose own scale is wider than a cell.
+//!
+//! Each step takes the mean of every block of K × K cells, lets the stepper run on that for a few steps, and lays the
+//! change of each block back over the fine ground: with the weights of a quadratic B-spline, so that neither blocks nor
+//! facets show, in integers, so that mass closes to the unit. What is finer than a block stays as it was.
+
+use rayon::prelude::*;
+
+use crate::model::{Budget, Stepper, Tick};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Grid, Topology};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, Coarser, Terrain};
+
+/// `inner` at work on blocks of `factor` × `factor` cells, `rounds` of its `steps` to one of ours.
+pub struct Coarsened {
+    /// Cells of a block's side, at least 2.
+    pub factor: usize,
+    /// Steps of the inner stepper in one step.
+    pub rounds: u32,
+    /// Steps of the inner stepper in all.
+    pub steps: u32,
+    /// The stepper, started on [`grid`] of the same factor.
+    pub inner: Box<dyn Stepper>,
+}
+
+/// Checks that whole blocks go round where edges are looped.
+///
+/// # Errors
+/// When they do not, or there are too few of them; `name` and `value` are what is to be changed.
+pub fn check(grid: &Grid, factor: usize, name: &str, value: impl std::fmt::Display) -> Result<()> {
+    for (axis, looped) in grid.topology().looped.into_iter().enumerate() {
+        let cells = grid.size[axis];
+        let is_between = grid.origin[axis].rem_euclid(factor as i64) != 0;
+        if looped && (is_between || !cells.is_multiple_of(factor) || cells / factor < Topology::FEWEST) {
+            let line = ["rows", "columns"][axis];
+            let allowed = format!(
+                "0, or widths of which {} or more whole ones go round the {cells} looped {line}; here they are {factor} cells wide",
+                Topology::FEWEST
+            );
+            return Err(Error::value(name, value, allowed));
+        }
+    }
+    Ok(())
+}
+
+/// The grid of blocks over `grid`. Blocks are anchored to world cells; those at the end of the world may be partial, so where edges
+/// are looped whole ones have to go round ([`check`]).
+pub fn grid(grid: &Grid, factor: usize) -> Grid {
+    let side = factor as i64;
+    let origin = grid.origin.map(|o| o.div_euclid(side));
+    let last = [0, 1].map(|a| (grid.origin[a] + grid.size[a] as i64 - 1).div_euclid(side));
+    let first = grid.first.map(|first| first.div_euclid(side));
+    let end = [0, 1].map(|a| (grid.first[a] + grid.world[a] as i64 - 1).div_euclid(side) + 1);
+    Grid {
+        size: [0, 1].map(|a| (last[a] - origin[a] + 1) as usize),
+        cell: grid.cell * factor as f64,
+        origin,
+        world: [0, 1].map(|a| (end[a] - first[a]) as usize),
+        first,
+        georeference: None,
+        ..grid.clone()
+    }
+}
+
+impl Stepper for Coarsened {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+        let mut small = reduced(terrain, self.factor);
+        let before = small.ground.clone();
+        let mut budget = Budget::default();
+        for round in 0..self.rounds {
+            let step = tick.step * self.rounds + round;
+            if step < self.steps {
+                budget += self.inner.step(&mut small, Tick { step, ..tick })?;
+            }
+        }
+        let area = (self.factor * self.factor) as i128;
+        let Budget { eroded, deposited, exported, added, rounded, .. } = &mut budget;
+        for amount in [eroded, deposited, exported, added, rounded] {
+            *amount *= area;
+        }
+        let (made, limited) = lay_back(terrain, &small, &before, self.factor);
+        budget.rounded += made;
+        budget.limited += limited;
+        Ok(budget)
+    }
+}
+
+/// First cell of block `b` along an axis of the window, which may lie before it, in the window's cells.
+fn start(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> i64 {
+    (small.origin[axis] + b as i64) * factor as i64 - grid.origin[axis]
+}
+
+/// The cells of block `b` that are in the window.
+fn span(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> std::ops::Range<usize> {
+    let from = start(grid, small, factor, axis, b);
+    let bound = |x: i64| x.clamp(0, grid.size[axis] as i64) as usize;
+    bound(from)..bound(from + factor as i64)
+}
+
+/// The terrain by blocks: means of ground and loose ground, of layers what their declarations say ([`Coarser`]). A block with a
+/// cell without data near is so as a whole, for what is laid back reaches a block beyond it.
+pub fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
+    let fine = &terrain.grid;
+    let (grid, topology) = (grid(fine, factor), fine.topology());
+    let spans = |i: usize, j: usize| [span(fine, &grid, factor, 0, i), span(fine, &grid, factor, 1, j)];
+    let mean = |field: &Field<Height>| {
+        Field::generate(grid.size, |i, j| {
+            let [rows, cols] = spans(i, j);
+            let count = (rows.len() * cols.len()) as i64;
+            let sum: i64 = rows.flat_map(|r| &field.row(r)[cols.clone()]).map(|h| i64::from(h.0)).sum();
+            Height(sum.div_euclid(count) as i32)
+        })
+    };
+    // A block and a block round it.
+    let around = |i: usize, j: usize| {
+        let widen = |span: std::ops::Range<usize>, axis: usize| {
+            let wide = span.start as isize - factor as isize..(span.end + factor) as isize;
+            wide.filter_map(|at| topology.line(axis, at)).collect::<Vec<usize>>()
+        };
+        let [rows, cols] = spans(i, j);
+        [widen(rows, 0), widen(cols, 1)]
+    };
+    let layers = terrain.layers.iter().filter_map(|(name, layer)| {
+        let Cells::Float(field) = &layer.cells else { return None };
+        let block = |i: usize, j: usize| match layer.coarser {
+            Coarser::Mean => {
+                let [rows, cols] = spans(i, j);
+                let count = (rows.len() * cols.len()) as f32;
+                rows.flat_map(|r| &field.row(r)[cols.clone()]).sum::<f32>() / count
+            }
+            Coarser::Most => {
+                let [rows, cols] = around(i, j);
+                let values = rows.iter().flat_map(|r| cols.iter().map(|c| field[(*r, *c)]));
+                values.fold(0.0, |most: f32, x| most.max(x))
+            }
+            Coarser::Empty => 0.0,
+        };
+        let is_read = layer.coarser != Coarser::Empty;
+        is_read.then(|| (name.clone(), layer.with_cells(Cells::Float(Field::generate(grid.size, block)))))
+    });
+    let nodata = terrain.nodata.as_ref().map(|mask| {
+        Field::generate(grid.size, |i, j| {
+            let [rows, cols] = around(i, j);
+            rows.iter().any(|r| cols.iter().any(|c| mask[(*r, *c)]))
+        })
+    });
+    let side = factor as i64;
+    let tables = terrain.tables.iter().map(|(name, table)| {
+        (name.clone(), table.moved(|_, at| at.div_euclid(side), |carried| carried / (side * side)))
+    });
+    Terrain {
+        ground: mean(&terrain.ground),
+        loose: terrain.loose.as_ref().map(mean),
+        layers: layers.collect(),
+        tables: tables.collect(),
+        nodata,
+        grid,
+    }
+}
+
+/// Brings what the small terrain has become back to the fine one. Returns the units that the accepted elevations made or
+/// lost, and in how many cells.
+fn lay_back(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, factor: usize) -> (i128, u64) {
+    let fine = terrain.grid.clone();
+    let spline = Spline::new(&fine, &small.grid, factor);
+    let area = (factor * factor) as i64;
+    let change: Vec<i64> = small
+        .ground
+        .as_slice()
+        .iter()
+        .zip(before.as_slice())
+        .map(|(after, before)| i64::from(after.0 - before.0) * area)
+        .collect();
+    let mut loose = terrain.loose.as_mut().map(Field::as_mut_slice);
+    let (mut made, mut limited) = (0, 0);
+    spline.spread(&change, |cell, part| {
+        let ground = &mut terrain.ground[cell];
+        let wanted = i64::from(ground.0) + part;
+        let kept = wanted.clamp(Height::MIN.0.into(), Height::MAX.0.into());
+        made += i128::from(kept - wanted);
+        limited += u64::from(kept != wanted);
+        if let Some(loose) = &mut loose {
+            let left = i64::from(loose[cell].0) + kept - i64::from(ground.0);
+            loose[cell] = Height(left.clamp(0, i32::MAX.into()) as i32);
+        }
+        *ground = Height(kept as i32);
+    });
+    for (name, layer) in &small.layers {
+        let blank = || layer.with_cells(Cells::zeros(layer.cells.cell_type(), fine.size));
+        match (&layer.cells, &mut terrain.layers.entry(name.clone()).or_insert_with(blank).cells) {
+            (Cells::Height(from), Cells::Height(to)) => {
+                let amounts: Vec<i64> = from.as_slice().iter().map(|h| i64::from(h.0) * area).collect();
+                let to = to.as_mut_slice();
+                spline.spread(&amounts, |cell, part| {
+                    to[cell] = Height((i64::from(to[cell].0) + part).clamp(0, i32::MAX.into()) as i32);
+                });
+            }
+            (Cells::Count(from), Cells::Count(to)) => to.par_rows_mut().for_each(|(i, row)| {
+                let block = |x: usize, axis: usize| {
+                    ((x as i64 + fine.origin[axis]).div_euclid(factor as i64) - small.grid.origin[axis]) as usize
+                };
+                for (j, count) in row.iter_mut().enumerate() {
+                    *count = count.saturating_add(from[(block(i, 0), block(j, 1))]);
+                }
+            }),
+            // Factors are only read.
+            _ => {}
+        }
+    }
+    let side = factor as i64;
+    terrain.tables = small
+        .tables
+        .iter()
+        .map(|(name, table)| {
+            let moved = table.moved(|_, at| at * side + side / 2, |carried| carried * side * side);
+            (name.clone(), moved)
+        })
+        .collect();
+    (made, limited)
+}
+
+/// Weights of a block's amount over itself and the eight blocks round it: a quadratic B-spline in either direction.
+struct Spline {
+    factor: usize,
+    /// Cumulated weights of the 3K × 3K cells, in parts of 2³⁰.
+    upto: Vec<i64>,
+    /// Fine row of each row round block row 0, 1 …: what falls outside the terrain is folded back inside.
+    rows: Vec<usize>,
+    cols: Vec<usize>,
+    blocks: [usize; 2],
+    width: usize,
+}
+
+impl Spline {
+    fn new(fine: &Grid, small: &Grid, factor: usize) -> Self {
+        let side = 3 * factor;
+        let weight = |c: usize| {
+            // Distance from the block's centre, in blocks.
+            let t = ((c as f64 + 0.5) / factor as f64 - 1.5).abs();
+            if t < 0.5 { 0.75 - t * t } else { 0.5 * (1.5 - t) * (1.5 - t) }
+        };
+        let line: Vec<f64> = (0..side).map(weight).collect();
+        let total: f64 = line.iter().sum::<f64>() * line.iter().sum::<f64>();
+        let mut sum = 0.0;
+        let cells = (0..side).flat_map(|r| (0..side).map(move |c| (r, c)));
+        let mut upto: Vec<i64> = cells
+            .map(|(r, c)| {
+                sum += line[r] * line[c];
+                (sum / total * f64::from(1 << 30)).round() as i64
+            })
+            .collect();
+        if let Some(last) = upto.last_mut() {
+            *last = 1 << 30;
+        }
+        let folded = |axis: usize| {
+            let cells = fine.size[axis] as i64;
+            (0..small.size[axis])
+                .flat_map(|b| (0..side).map(move |c| (b, c)))
+                .map(|(b, c)| {
+                    let x = start(fine, small, factor, axis, b) + c as i64 - factor as i64;
+                    if let Some(line) = fine.topology().line(axis, x as isize) {
+                        return line;
+                    }
+                    // Mirrored at the edge; a terrain narrower than that takes it at its other edge.
+                    (if x < 0 {
+                        -1 - x
+                    } else if x >= cells {
+                        2 * cells - 1 - x
+                    } else {
+                        x
+                    })
+                    .clamp(0, cells - 1) as usize
+                })
+                .collect()
+        };
+        Self { factor, upto, rows: folded(0), cols: folded(1), blocks: small.size, width: fine.size[1] }
+    }
+
+    /// Hands out each block's amount: `add(cell, part)` for every cell that gets a part. The parts sum to the amount.
+    fn spread(&self, amounts: &[i64], mut add: impl FnMut(usize, i64)) {
+        let side = 3 * self.factor;
+        for (b, amount) in amounts.iter().enumerate().filter(|(_, amount)| **amount != 0) {
+            let [i, j] = [b / self.blocks[1], b % self.blocks[1]];
+            let cols = &self.cols[j * side..(j + 1) * side];
+            let (whole, grain) = (amount >> 30, amount & ((1 << 30) - 1));
+            let mut before = 0;
+            for (r, row) in self.rows[i * side..(i + 1) * side].iter().enumerate() {
+                for (c, col) in cols.iter().enumerate() {
+                    // amount · weight / 2³⁰, in two halves that fit 64 bits.
+                    let weight = self.upto[r * side + c];
+                    let total = whole * weight + ((grain * weight) >> 30);
+                    if total != before {
+                        add(row * self.width + col, total - before);
+                        before = total;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::PROTECT;
+    use thalweg_core::terrain::field::Window;
+
+    fn terrain(size: [usize; 2]) -> Terrain {
+        let key = Key::new(5, "coarse");
+        let ground = Field::generate(size, |i, j| Height::saturating(key.cell([i as i64, j as i64]).signed() * 50.0));
+        Terrain::from_ground(Grid::new(size, 10.0).unwrap(), ground).unwrap()
+    }
+
+    #[test]
+    fn what_is_laid_back_sums_to_the_change() {
+        for factor in [2, 3, 5, 16] {
+            for size in [[48, 64], [37, 29], [1, 40], [3, 3]] {
+                let mut terrain = terrain(size);
+                let solid = terrain.solid();
+                let mut small = reduced(&terrain, factor);
+                let before = small.ground.clone();
+                let mut change = 0;
+                for (k, height) in small.ground.as_mut_slice().iter_mut().enumerate() {
+                    let by = Key::new(k as u64, "by").signed() * 1e6;
+                    height.0 += by as i32;
+                    change += i128::from(by as i32) * (factor * factor) as i128;
+                }
+                let (made, _) = lay_back(&mut terrain, &small, &before, factor);
+                assert_eq!(terrain.solid() - solid, change + made, "factor {factor}, {size:?}");
+                assert_eq!(made, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn an_even_change_stays_even() {
+        // The splines of neighbouring blocks add up to one; each of the nine parts a cell gets is rounded by under a unit.
+        for factor in [2, 3, 8] {
+            let mut terrain = terrain([48, 48]);
+            let ground = terrain.ground.clone();
+            let mut small = reduced(&terrain, factor);
+            let before = small.ground.clone();
+            small.ground.as_mut_slice().iter_mut().for_each(|h| h.0 += 100_000);
+            lay_back(&mut terrain, &small, &before, factor);
+            for (after, before) in terrain.ground.as_slice().iter().zip(ground.as_slice()) {
+                assert!((after.0 - before.0 - 100_000).abs() <= 9, "{}", after.0 - before.0);
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_are_anchored_to_the_world() {
+        let whole = terrain([64, 64]);
+        let part = whole.window(Window { start: [10, 22], size: [40, 40] });
+        let (all, some) = (reduced(&whole, 8), reduced(&part, 8));
+        // Block row 2 begins at world row 16, which is row 6 of the window and in its second block.
+        assert_eq!(some.grid.origin, [1, 2]);
+        assert_eq!(some.ground[(1, 1)], all.ground[(2, 3)]);
+    }
+
+    #[test]
+    fn a_protected_cell_protects_all_that_reaches_it() {
+        let mut terrain = terrain([32, 32]);
+        let mut protect = Field::new([32, 32], 0.0);
+        protect[(8, 8)] = 1.0;
+        terrain.insert(&PROTECT, Cells::Float(protect)).unwrap();
+        let mut small = reduced(&terrain, 4);
+        let ground = terrain.ground[(8, 8)];
+        let guard = small.float(&PROTECT).unwrap().clone();
+        let before = small.ground.clone();
+        for (height, guard) in small.ground.as_mut_slice().iter_mut().zip(guard.as_slice()) {
+            height.0 -= if *guard == 0.0 { 65_536 } else { 0 };
+        }
+        lay_back(&mut terrain, &small, &before, 4);
+        assert_eq!(terrain.ground[(8, 8)], ground);
+    }
+}

@@ -1,0 +1,163 @@
+//! Cutting floors along the lines of rivers.
+
+use rayon::prelude::*;
+
+use crate::process::floors::Valley;
+use crate::process::floors::course::Stretch;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+
+/// Rows that one task cuts.
+const BAND: usize = 32;
+
+/// Lowers the ground beside the stretches to their floors; nothing is raised, cells without data stay.
+///
+/// Of one stream, the stretch counts that a cell lies nearest to, in floor's widths: a lower one further on must not dig beneath
+/// the river. Of several streams the deepest cut counts. So neither the order of streams nor that of threads shows.
+pub fn carve(
+    ground: &mut Field<Height>,
+    nodata: Option<&Field<bool>>,
+    stretches: &[Stretch],
+    valley: &Valley,
+    cell: f64,
+) {
+    let cols = ground.cols();
+    if ground.is_empty() {
+        return;
+    }
+    ground.as_mut_slice().par_chunks_mut(BAND * cols).enumerate().for_each(|(band, ground)| {
+        let first = band * BAND;
+        let rows = ground.len() / cols;
+        let before = ground.to_vec();
+        let mut floors = vec![Floor::NONE; ground.len()];
+        for stretch in stretches {
+            let [[west, east], [north, south]] = extent(stretch);
+            let inside = |low: f64, high: f64, from: usize, count: usize| {
+                let bound = |x: f64| (x - from as f64).clamp(0.0, count as f64) as usize;
+                bound(low.ceil())..bound(high.floor() + 1.0)
+            };
+            let columns = inside(west, east, 0, cols);
+            for r in inside(north, south, first, rows) {
+                for j in columns.clone() {
+                    let k = r * cols + j;
+                    let floor = Floor::of(stretch, [j as f64, (first + r) as f64], valley, cell);
+                    if floors[k].stream != floor.stream {
+                        ground[k] = ground[k].min(floors[k].cut(before[k], valley));
+                        floors[k] = Floor { stream: floor.stream, ..Floor::NONE };
+                    }
+                    if floor.comes_before(&floors[k]) {
+                        floors[k] = floor;
+                    }
+                }
+            }
+        }
+        for (k, height) in ground.iter_mut().enumerate() {
+            if nodata.is_some_and(|mask| mask[(first + k / cols, k % cols)]) {
+                *height = before[k];
+            } else {
+                *height = (*height).min(floors[k].cut(before[k], valley));
+            }
+        }
+    });
+}
+
+/// Half the width of a bed, in cells: cells of it touch, whichever way it runs.
+const BED: f64 = 0.8;
+
+/// What a stretch makes of a cell.
+#[derive(Clone, Copy)]
+struct Floor {
+    /// Distance from the river in widths of the floor on that side.
+    apart: f64,
+    /// Elevation of the floor, in units.
+    level: f64,
+    stream: u32,
+}
+
+impl Floor {
+    const NONE: Self = Self { apart: 1.0, level: f64::INFINITY, stream: u32::MAX };
+
+    fn of(Stretch { ends: [upper, lower], stream }: &Stretch, place: [f64; 2], valley: &Valley, cell: f64) -> Self {
+        let [ax, ay] = [0, 1].map(|axis| lower.place[axis] - upper.place[axis]);
+        let [px, py] = [0, 1].map(|axis| place[axis] - upper.place[axis]);
+        let square = ax * ax + ay * ay;
+        let t = if square > 0.0 { ((px * ax + py * ay) / square).clamp(0.0, 1.0) } else { 0.0 };
+        let [dx, dy] = [px - t * ax, py - t * ay];
+        let distance = (dx * dx + dy * dy).sqrt();
+        // Rows grow southward: what lies to the left of a river as it flows has a negative cross product.
+        let side = usize::from(ax * py - ay * px > 0.0);
+        let width = upper.width[side] + t * (lower.width[side] - upper.width[side]);
+        let apart = distance / width;
+        // A parabola over the outer part, as steep as the foot at the rim.
+        let outer = (apart + valley.edge - 1.0).max(0.0);
+        let foot = if outer > 0.0 { 0.5 * valley.foot * width * outer * outer / valley.edge } else { 0.0 };
+        let rise = (valley.rise * distance + foot) * cell * UNITS;
+        let bed = upper.bed + t * (lower.bed - upper.bed);
+        // The bed is a little lower than the river was, so that the river goes there.
+        let over = if distance < BED { -0.25 * bed } else { bed + rise };
+        let level = upper.level + t * (lower.level - upper.level) + over;
+        Self { apart, level, stream: *stream }
+    }
+
+    fn comes_before(&self, other: &Self) -> bool {
+        self.apart < other.apart || (self.apart == other.apart && self.level < other.level)
+    }
+
+    /// What is left of a cell's height.
+    fn cut(&self, height: Height, valley: &Valley) -> Height {
+        let over = f64::from(height.0) - self.level;
+        let cut = if over > 0.0 { over * valley.share * eased(self.apart, valley.edge) } else { 0.0 };
+        Height(height.0.saturating_sub(cut as i32).max(Height::MIN.0))
+    }
+}
+
+/// The columns and rows that a stretch can reach.
+fn extent(Stretch { ends: [upper, lower], .. }: &Stretch) -> [[f64; 2]; 2] {
+    let widest = upper.width.iter().chain(&lower.width).fold(0.0, |a: f64, b| a.max(*b));
+    [0, 1].map(|axis| {
+        let [a, b] = [upper.place[axis], lower.place[axis]];
+        [a.min(b) - widest, a.max(b) + widest]
+    })
+}
+
+/// Share of the cut at a distance of `apart` widths: all of it, easing out over the outer part `edge` without a rim.
+fn eased(apart: f64, edge: f64) -> f64 {
+    let inward = (1.0 - apart).max(0.0);
+    if inward >= edge {
+        return 1.0;
+    }
+    let t = inward / edge;
+    t * t * (3.0 - 2.0 * t)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::floors::course::Point;
+
+    #[test]
+    fn a_floor_has_a_bed_and_a_foot_that_steepens_to_its_rim() {
+        let valley = Valley {
+            threshold: 0.0,
+            width: 1.0,
+            widest: 1e3,
+            rise: 0.01,
+            edge: 0.5,
+            uneven: 0.0,
+            wavelength: 8.0,
+            share: 1.0,
+            foot: 0.4,
+            wander: 0.0,
+            bed: 1.0,
+            narrowest: 0.0,
+            moved: 0.0,
+        };
+        let point = |x: f64| Point { place: [x, 0.0], level: 100.0 * UNITS, bed: 2.0 * UNITS, width: [20.0; 2] };
+        let stretch = Stretch { ends: [point(0.0), point(10.0)], stream: 0 };
+        let at = |y: f64| Floor::of(&stretch, [5.0, y], &valley, 10.0).level / UNITS;
+        assert_eq!(at(0.0), 99.5);
+        assert!((at(5.0) - 102.5).abs() < 1e-9 && (at(10.0) - 103.0).abs() < 1e-9, "{} {}", at(5.0), at(10.0));
+        let steepness = |y: f64| (at(y + 0.01) - at(y - 0.01)) / 0.2;
+        assert!((steepness(15.0) - 0.21).abs() < 1e-3 && (steepness(19.9) - 0.406).abs() < 1e-3, "{}", steepness(15.0));
+    }
+}

@@ -1,0 +1,113 @@
+//! [`PlantSite`]: what the ground offers plants.
+
+use super::ForestRules;
+use super::kinds::{KINDS, PlantKind};
+use thalweg_core::base::cast::share_of;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::STEPS;
+
+/// How a kind's chance falls off towards its limits: of slope and wetness, and of the tree line's height.
+const SOFT: f32 = 0.1;
+
+/// Least sine of slope counted in wetness: level ground drains through its own water table.
+const LEVEL: f32 = 0.01;
+
+/// The ground that plants stand on, and the water on it. All fields are of the grid's size.
+#[derive(Debug, Clone, Copy)]
+pub struct PlantSite<'a> {
+    /// Where the cells lie; its sea level too.
+    pub grid: &'a Grid,
+    /// Elevation of the ground.
+    pub ground: &'a Field<Height>,
+    /// True where there is no data.
+    pub nodata: Option<&'a Field<bool>>,
+    /// Depth of water at rest.
+    pub pool: Option<&'a Field<Height>>,
+    /// Depth of any water in metres.
+    pub water: Option<&'a Field<f32>>,
+    /// Water that runs through, in m³/s.
+    pub discharge: Option<&'a Field<f32>>,
+    /// Share of the seeds that the soil bears, 0 to 1.
+    pub fertility: Option<&'a Field<f32>>,
+}
+
+impl PlantSite<'_> {
+    /// Whether cell (i, j) is open water: sea, pool, stream, deeper water than a plant wades in.
+    pub fn is_wet(&self, i: usize, j: usize, rules: &ForestRules) -> bool {
+        let over = |field: Option<&Field<f32>>, limit: f32| field.is_some_and(|field| field[(i, j)] > limit);
+        self.grid.sea_level.is_some_and(|sea| self.ground[(i, j)] <= sea)
+            || self.pool.is_some_and(|pool| pool[(i, j)].0 > 0)
+            || over(self.water, rules.water)
+            || over(self.discharge, rules.stream)
+    }
+
+    /// Whether plants can stand in cell (i, j): dry land with data.
+    pub fn is_land(&self, i: usize, j: usize, rules: &ForestRules) -> bool {
+        !self.nodata.is_some_and(|mask| mask[(i, j)]) && !self.is_wet(i, j, rules)
+    }
+
+    /// Chance that a seed of each of [`KINDS`] takes root in cell (i, j), before others crowd it: 0 to 1.
+    pub fn bears(&self, i: usize, j: usize, rules: &ForestRules) -> [f32; KINDS.len()] {
+        if !self.is_land(i, j, rules) {
+            return [0.0; KINDS.len()];
+        }
+        let slope = self.slope(i, j);
+        let elevation = self.elevation(i, j) / rules.tree_line.max(1.0);
+        let wetness = self.wetness(i, j, slope, rules);
+        let fertility = self.fertility.map_or(1.0, |field| share_of(field[(i, j)]));
+        KINDS.map(|kind| {
+            let chance = fertility
+                * within(slope, [f32::NEG_INFINITY, kind.slope])
+                * within(elevation, kind.elevation)
+                * within(wetness, kind.wetness);
+            // NaN in a layer bears nothing.
+            if chance > 0.0 && self.on_shore(i, j, &kind, rules) { chance } else { 0.0 }
+        })
+    }
+
+    /// Tangent of the ground's slope between the four neighbours.
+    fn slope(&self, i: usize, j: usize) -> f32 {
+        let [rows, cols] = self.grid.size;
+        let (north, south) = (i.saturating_sub(1), (i + 1).min(rows - 1));
+        let (west, east) = (j.saturating_sub(1), (j + 1).min(cols - 1));
+        let rise = |a: Height, b: Height, cells: usize| {
+            (b.metres_f32() - a.metres_f32()) / (cells.max(1) as f32 * self.grid.cell as f32)
+        };
+        let down = rise(self.ground[(north, j)], self.ground[(south, j)], south - north);
+        let across = rise(self.ground[(i, west)], self.ground[(i, east)], east - west);
+        (down * down + across * across).sqrt()
+    }
+
+    /// Metres above the sea.
+    fn elevation(&self, i: usize, j: usize) -> f32 {
+        let sea = self.grid.sea_level.unwrap_or(Height::ZERO);
+        self.ground[(i, j)].metres_f32() - sea.metres_f32()
+    }
+
+    /// Share of the soil's depth that is saturated by what seeps through it: q/(T sin θ) of the discharge q through a metre
+    /// of contour (Montgomery & Dietrich 1994), at most 1.
+    fn wetness(&self, i: usize, j: usize, slope: f32, rules: &ForestRules) -> f32 {
+        let Some(discharge) = self.discharge else { return 0.0 };
+        let sine = (slope / (1.0 + slope * slope).sqrt()).max(LEVEL);
+        (discharge[(i, j)] / self.grid.cell as f32 / (rules.transmissivity * sine)).clamp(0.0, 1.0)
+    }
+
+    /// Whether open water lies as near as the kind needs it; a neighbouring cell is always near enough.
+    fn on_shore(&self, i: usize, j: usize, kind: &PlantKind, rules: &ForestRules) -> bool {
+        let Some(shore) = kind.shore else { return true };
+        let cells = (shore / self.grid.cell).round().max(1.0) as isize;
+        let [rows, cols] = self.grid.size;
+        STEPS.iter().any(|[di, dj]| {
+            let (r, c) = (i.checked_add_signed(di * cells), j.checked_add_signed(dj * cells));
+            matches!((r, c), (Some(r), Some(c)) if r < rows && c < cols
+                && !self.nodata.is_some_and(|mask| mask[(r, c)]) && self.is_wet(r, c, rules))
+        })
+    }
+}
+
+/// 1 well between two limits, 0 at and beyond them.
+fn within(x: f32, [low, high]: [f32; 2]) -> f32 {
+    ((x - low) / SOFT).min((high - x) / SOFT).clamp(0.0, 1.0)
+}

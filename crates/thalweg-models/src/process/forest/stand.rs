@@ -1,0 +1,237 @@
+//! A stand: the plants of a place without their history, of finite reach.
+//!
+//! [`Forest::step`] lets seeds fly year after year, and what stands somewhere may come from anywhere. A tile that is made alone cannot know that. A
+//! stand is drawn instead: on each square of a lattice that lies on the world's metres a plant may stand, if the ground bears it; of two
+//! that would crowd each other the one drawn first stays, long-lived ones rather than short-lived ones (Matérn 1960, "Spatial variation", his second model). So it goes by what lies within
+//! some metres, and by nothing else.
+
+use rayon::prelude::*;
+
+use super::kinds::KINDS;
+use super::{ForestRules, PlantSite, Tree, YOUNG, draw};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Window;
+use thalweg_core::terrain::grid::Grid;
+
+/// Lattice squares along a patch of roots: more fill the ground no better.
+const SQUARES: f64 = 2.0;
+
+/// Over what a plant of roots 1 holds alone, a forest that is full has its roots (five patches: [`ForestRules::patch`] and half as far again).
+const HELD: f64 = 5.0;
+
+/// Oldest plants, in lives that plants have on average.
+const LIVES: f64 = 3.0;
+
+/// A plant that may stand.
+struct Candidate {
+    /// Metres southward and eastward from the world's origin: the same bits in every window.
+    place: [f64; 2],
+    kind: u8,
+    /// Metres that it keeps to its own.
+    radius: f64,
+    number: u64,
+    key: Key,
+}
+
+impl Candidate {
+    /// What stays before others: the longer its kind lives the sooner.
+    fn rank(&self) -> (u64, u64) {
+        let [_, _, death] = KINDS[usize::from(self.kind)].pace;
+        ((self.number as f64 * f64::from(death.sqrt())) as u64, self.number)
+    }
+}
+
+/// How far from a cell, in metres, what stands there may depend on: plants that crowd it, and what those need of the ground.
+pub fn stand_reach(rules: &ForestRules, cell: f64) -> f64 {
+    let radius = KINDS.iter().map(|kind| radius(rules, kind.roots, kind.patch)).fold(0.0, f64::max);
+    let shore = KINDS.iter().filter_map(|kind| kind.shore).fold(0.0, f64::max);
+    // The shore is looked for a cell away at least, the slope a cell.
+    radius + shore.max(cell) + 2.0 * cell
+}
+
+/// Plants `years` after the first ones came to bare ground, on the cells `within` of a site that goes on [`stand_reach`] metres around them as far as the
+/// world does. Their cells count from the window's first one. A place of the world has the same plants whatever the window; on finer
+/// cells they stand at the same places, as far as the ground bears them there.
+pub fn stand(site: &PlantSite<'_>, rules: &ForestRules, years: u32, key: Key, within: Window) -> Vec<Tree> {
+    let grown = closed(rules, years);
+    let candidates = candidates(site, rules, key);
+    let cell = site.grid.cell;
+    let widest = candidates.iter().map(|one| one.radius).fold(0.0, f64::max);
+    let squares = Squares::of(&candidates, widest.max(cell), site.grid);
+    let stays = |one: &Candidate| {
+        !squares.near(one.place).any(|other| {
+            let other = &candidates[other as usize];
+            let far = [0, 1].map(|axis| other.place[axis] - one.place[axis]);
+            let apart = 0.5 * (one.radius + other.radius);
+            other.rank() < one.rank() && far[0] * far[0] + far[1] * far[1] < apart * apart
+        })
+    };
+    let first = [0, 1].map(|axis| site.grid.origin[axis] + within.start[axis] as i64);
+    let grow = |one: &Candidate| {
+        // As rows and columns of the world: then of the window.
+        let at = one.place.map(|metres| metres / cell);
+        let from = [0, 1].map(|axis| at[axis].floor() as i64 - first[axis]);
+        let inside = (0..2).all(|axis| (0..within.size[axis] as i64).contains(&from[axis]));
+        if !inside || one.key.and(3).unit() >= grown || !stays(one) {
+            return None;
+        }
+        let kind = &KINDS[usize::from(one.kind)];
+        let [growth, _, death] = kind.pace;
+        // As many of each age as death leaves.
+        let life = 1.0 / (rules.death * f64::from(death)).max(1e-9);
+        let age = (-life * libm::log(one.key.and(4).unit().max(1e-9))).min(LIVES * life).min(f64::from(years));
+        let left = libm::pow(1.0 - f64::from((rules.grow * growth).min(1.0)), age);
+        Some(Tree {
+            number: one.number,
+            cell: from.map(|n| n as u32),
+            part: at.map(|at| ((at - at.floor()) * 65_536.0) as u16),
+            kind: one.kind,
+            size: (1.0 - (1.0 - f64::from(YOUNG)) * left) as f32,
+            age: age as u32,
+            patch: rules.patch as f32 * kind.patch,
+        })
+    };
+    let mut trees: Vec<Tree> = candidates.par_iter().filter_map(grow).collect();
+    trees.sort_by_key(|tree| tree.number);
+    trees
+}
+
+/// Metres within which a plant keeps others away, such that a full stand has as many plants as a forest at its cap.
+fn radius(rules: &ForestRules, roots: f32, patch: f32) -> f64 {
+    let side = rules.patch * f64::from(patch);
+    side * (HELD * f64::from(roots) / (std::f64::consts::PI * f64::from(rules.cap))).sqrt()
+}
+
+/// Share of the ground that has been come to after so many years: seeds from elsewhere, which then seed others, until there is no more room.
+fn closed(rules: &ForestRules, years: u32) -> f64 {
+    let room = 1e6 * f64::from(rules.cap) / (HELD * rules.patch * rules.patch);
+    let rate = rules.seed - rules.death;
+    let come = if rate.abs() < 1e-9 {
+        rules.spawn * f64::from(years)
+    } else {
+        rules.spawn / rate * libm::expm1((rate * f64::from(years)).min(200.0))
+    };
+    come / (come + room)
+}
+
+/// What may stand: a plant a square at most, of a kind that the ground bears.
+fn candidates(site: &PlantSite<'_>, rules: &ForestRules, key: Key) -> Vec<Candidate> {
+    let (grid, side) = (site.grid, rules.patch / SQUARES);
+    let span = |axis: usize| {
+        let metres = |cells: i64| cells as f64 * grid.cell / side;
+        let last = grid.origin[axis] + grid.size[axis] as i64;
+        metres(grid.origin[axis]).floor() as i64..metres(last).ceil() as i64
+    };
+    let (rows, cols) = (span(0), span(1));
+    let of = |row: i64, col: i64| {
+        let key = key.cell([row, col]);
+        let [v, u] = key.pair();
+        let place = [(row as f64 + v) * side, (col as f64 + u) * side];
+        let cell = [0, 1].map(|axis| (place[axis] / grid.cell).floor() as i64);
+        let [i, j] = grid.local(cell)?;
+        let chances = site.bears(i, j, rules);
+        let weights: [f32; KINDS.len()] = std::array::from_fn(|k| chances[k] * rules.shares[k]);
+        if weights.iter().all(|weight| *weight <= 0.0) {
+            return None;
+        }
+        let kind = draw(&weights, key.and(1).unit() as f32);
+        let known = &KINDS[usize::from(kind)];
+        let radius = radius(rules, known.roots, known.patch);
+        let stands = key.and(2).unit() < f64::from(chances[usize::from(kind)]);
+        stands.then(|| Candidate { place, kind, radius, number: key.bits() >> 11, key })
+    };
+    rows.into_par_iter().flat_map_iter(|row| cols.clone().filter_map(move |col| of(row, col))).collect()
+}
+
+/// Candidates by the squares that they stand in, so that near ones are found.
+struct Squares {
+    /// Metres: the first one's corner, and a side.
+    first: [f64; 2],
+    side: f64,
+    count: [usize; 2],
+    lists: Vec<Vec<u32>>,
+}
+
+impl Squares {
+    fn of(candidates: &[Candidate], side: f64, grid: &Grid) -> Self {
+        let first = grid.origin.map(|first| first as f64 * grid.cell);
+        let count = grid.size.map(|cells| (cells as f64 * grid.cell / side) as usize + 1);
+        let mut squares = Self { first, side, count, lists: vec![Vec::new(); count[0] * count[1]] };
+        for (number, one) in candidates.iter().enumerate() {
+            let [i, j] = squares.square(one.place);
+            squares.lists[i * count[1] + j].push(number as u32);
+        }
+        squares
+    }
+
+    fn square(&self, place: [f64; 2]) -> [usize; 2] {
+        [0, 1].map(|axis| (((place[axis] - self.first[axis]) / self.side).max(0.0) as usize).min(self.count[axis] - 1))
+    }
+
+    /// Those in the squares around a place.
+    fn near(&self, place: [f64; 2]) -> impl Iterator<Item = u32> {
+        let [rows, cols] = [0, 1].map(|axis| {
+            let k = self.square(place)[axis];
+            k.saturating_sub(1)..(k + 2).min(self.count[axis])
+        });
+        rows.flat_map(move |i| cols.clone().map(move |j| i * self.count[1] + j))
+            .flat_map(|k| self.lists[k].iter().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::height::Height;
+
+    fn site<'a>(grid: &'a Grid, ground: &'a Field<Height>) -> PlantSite<'a> {
+        PlantSite { grid, ground, nodata: None, pool: None, water: None, discharge: None, fertility: None }
+    }
+
+    /// A rolling ground on world metres, a window of it.
+    fn land(origin: [i64; 2], size: [usize; 2], cell: f64) -> (Grid, Field<Height>) {
+        let mut grid = Grid::new(size, cell).unwrap();
+        grid.origin = origin;
+        let ground = Field::generate(size, |i, j| {
+            let [y, x] = [i as i64 + origin[0], j as i64 + origin[1]].map(|n| (n as f64 + 0.5) * cell);
+            Height::saturating(300.0 + 40.0 * libm::sin(x / 60.0) * libm::cos(y / 45.0))
+        });
+        (grid, ground)
+    }
+
+    #[test]
+    fn a_part_has_the_plants_of_the_whole_and_places_are_the_worlds() {
+        let (rules, key, cell) = (ForestRules::default(), Key::new(7, "stand"), 2.0);
+        let (grid, ground) = land([-60, 40], [200, 220], cell);
+        let whole = stand(&site(&grid, &ground), &rules, 250, key, Window { start: [0, 0], size: grid.size });
+        assert!(whole.len() > 200, "{}", whole.len());
+        let reach = (stand_reach(&rules, cell) / cell).ceil() as usize;
+        for (start, size) in [([50, 60], [70, 64]), ([30, 30], [20, 150]), ([100, 100], [1, 1])] {
+            let first = start.map(|first| first - reach.min(first));
+            let wide = [0, 1].map(|axis| (start[axis] + size[axis] + reach).min(grid.size[axis]) - first[axis]);
+            let (own, part) = land([0, 1].map(|axis| grid.origin[axis] + first[axis] as i64), wide, cell);
+            let within = Window { start: [0, 1].map(|axis| start[axis] - first[axis]), size };
+            let alone = stand(&site(&own, &part), &rules, 250, key, within);
+            let there =
+                |tree: &&Tree| (0..2).all(|a| (start[a]..start[a] + size[a]).contains(&(tree.cell[a] as usize)));
+            let numbers = |trees: &[Tree]| trees.iter().map(|tree| tree.number).collect::<Vec<_>>();
+            let inside: Vec<Tree> = whole.iter().filter(there).copied().collect();
+            assert_eq!(numbers(&alone), numbers(&inside), "{start:?}");
+        }
+    }
+
+    #[test]
+    fn a_full_stand_is_about_as_dense_as_a_forest_and_a_young_one_is_open() {
+        let rules = ForestRules { shares: [0.0, 1.0, 0.0, 0.0, 0.0, 0.0], ..ForestRules::default() };
+        let grid = Grid::new([150, 150], 4.0).unwrap();
+        let ground = Field::new(grid.size, Height::saturating(300.0));
+        let all = Window { start: [0, 0], size: grid.size };
+        let trees = stand(&site(&grid, &ground), &rules, 2000, Key::new(1, "full"), all);
+        let most = rules.most(&grid);
+        assert!((0.8..1.1).contains(&(trees.len() as f64 / most)), "{} of {most}", trees.len());
+        let young = stand(&site(&grid, &ground), &rules, 60, Key::new(1, "full"), all);
+        assert!(young.len() * 3 < trees.len() && !young.is_empty(), "{} {}", young.len(), trees.len());
+        assert!(young.iter().all(|tree| tree.age <= 60 && tree.size >= YOUNG));
+    }
+}

@@ -1,0 +1,387 @@
+//! The one scheduler that every particle model runs on.
+//!
+//! The world is cut into square tiles, anchored to world cells and coloured like a 2 × 2 chessboard. A round visits
+//! the four colours in turn. Tiles of one colour are a tile's width apart, further than a particle's step reaches, so
+//! they run at the same time; within a tile particles are stepped in a fixed order. A particle that leaves its tile is
+//! queued at the tile it enters, and queues are sorted by particle number before they run. So the result is the same
+//! for any number of threads, and a tile's ground stays in the nearest cache while its particles run over it.
+//!
+//! Each tile works on a copy of its part of the planes (a [`Patch`]: the tile and a halo), written back afterwards.
+
+use rayon::prelude::*;
+
+use crate::model::Budget;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{GROUND, LOOSE, LayerSpec, Terrain};
+
+/// Something that the scheduler can place: a number that orders it, and the world cell it is in.
+pub trait Particle: Copy + Send + Sync {
+    /// Unique number; queues are sorted by it.
+    fn number(&self) -> u64;
+    /// World row and column.
+    fn cell(&self) -> [i64; 2];
+}
+
+/// What particles do in a tile.
+pub trait Kernel: Sync {
+    /// The particle it moves.
+    type Particle: Particle;
+
+    /// The farthest cell from a particle that its step reads or writes.
+    fn step_reach(&self) -> usize;
+
+    /// How far beyond its tile a particle may go before it is handed on. Without it, one that dithers on a border, in a
+    /// hollow say, would change tiles at every step and take a round for each.
+    fn margin(&self) -> usize;
+
+    /// Steps `queue`'s particles, in an order that depends on nothing but the queue, until each has ended or left the
+    /// patch's tile; those that left stay in `queue`.
+    ///
+    /// # Errors
+    /// A plane that it needs and that the patch has not.
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Self::Particle>) -> Result<Budget>;
+}
+
+/// A plane and the name by which a kernel finds it.
+pub type Named<T> = (&'static str, T);
+
+/// The planes that a kernel reads and writes.
+pub struct Planes<'a> {
+    /// Read and written: elevations and thicknesses.
+    pub heights: Vec<Named<&'a mut Field<Height>>>,
+    /// Read and written: counts.
+    pub counts: Vec<Named<&'a mut Field<u32>>>,
+    /// Only read: factors.
+    pub factors: Vec<Named<&'a Field<f32>>>,
+    /// Only read: cells that are outside of the world (no data).
+    pub outside: Option<&'a Field<bool>>,
+}
+
+impl<'a> Planes<'a> {
+    /// A terrain's ground, its loose part where that is kept, those of these layers of factors that it has, and what has no data.
+    pub fn of(terrain: &'a mut Terrain, factors: &[LayerSpec]) -> Self {
+        let Terrain { ground, loose, nodata, layers, .. } = terrain;
+        let factor = |spec: &LayerSpec| Some((spec.name, layers.get(spec.name)?.cells.float()?));
+        Self {
+            heights: [(GROUND.name, ground)]
+                .into_iter()
+                .chain(loose.as_mut().map(|loose| (LOOSE.name, loose)))
+                .collect(),
+            counts: Vec::new(),
+            factors: factors.iter().filter_map(factor).collect(),
+            outside: nodata.as_ref(),
+        }
+    }
+}
+
+/// A tile with its halo, copied out of the planes. Rows have a fixed stride; all coordinates are the patch's own.
+#[derive(Default)]
+pub struct Patch {
+    /// World row and column of the patch's cell (0, 0).
+    pub origin: [i64; 2],
+    /// Cells from one row to the next.
+    pub stride: usize,
+    /// First row and column of the tile inside the patch, widened by the margin, and one past the last.
+    pub tile: [[i32; 2]; 2],
+    /// First row and column that exist in the terrain, and one past the last.
+    pub valid: [[i32; 2]; 2],
+    /// Copies of [`Planes::heights`], in units.
+    heights: Vec<Named<Vec<i32>>>,
+    /// Copies of [`Planes::counts`].
+    counts: Vec<Named<Vec<u32>>>,
+    /// Copies of [`Planes::factors`].
+    factors: Vec<Named<Vec<f32>>>,
+    /// Copy of [`Planes::outside`]; empty where there is none.
+    outside: Vec<bool>,
+}
+
+/// The planes of a patch, apart, so that several can be written at once; each is taken by its name.
+pub struct Apart<'p> {
+    heights: Vec<Named<&'p mut [i32]>>,
+    counts: Vec<Named<&'p mut [u32]>>,
+    factors: &'p [Named<Vec<f32>>],
+    /// Cells that are outside of the world, if there are any.
+    pub outside: Option<&'p [bool]>,
+}
+
+impl Patch {
+    /// Its planes.
+    pub fn planes(&mut self) -> Apart<'_> {
+        Apart {
+            heights: self.heights.iter_mut().map(|(name, plane)| (*name, plane.as_mut_slice())).collect(),
+            counts: self.counts.iter_mut().map(|(name, plane)| (*name, plane.as_mut_slice())).collect(),
+            factors: &self.factors,
+            outside: (!self.outside.is_empty()).then_some(self.outside.as_slice()),
+        }
+    }
+}
+
+impl<'p> Apart<'p> {
+    /// Takes a plane of heights, if there is such a one.
+    pub fn height(&mut self, name: &str) -> Option<&'p mut [i32]> {
+        taken(&mut self.heights, name)
+    }
+
+    /// Takes a plane of counts, if there is such a one.
+    pub fn count(&mut self, name: &str) -> Option<&'p mut [u32]> {
+        taken(&mut self.counts, name)
+    }
+
+    /// A plane of factors, if there is such a one.
+    pub fn factor(&self, name: &str) -> Option<&'p [f32]> {
+        self.factors.iter().find(|(is, _)| *is == name).map(|(_, plane)| plane.as_slice())
+    }
+}
+
+fn taken<T>(planes: &mut Vec<Named<T>>, name: &str) -> Option<T> {
+    let at = planes.iter().position(|(is, _)| *is == name)?;
+    Some(planes.swap_remove(at).1)
+}
+
+/// A plane of that name that particles cannot do without.
+///
+/// # Errors
+/// When there is none.
+pub fn needed<T>(name: &str, plane: Option<T>) -> Result<T> {
+    plane.ok_or_else(|| Error::layer(name, "is a plane that these particles need, and was not handed to them"))
+}
+
+/// Side of a tile in cells for a halo (reach of a step and margin): a power of two, at least twice the halo.
+pub fn tile_side(halo: usize) -> usize {
+    (2 * halo).next_power_of_two().max(64)
+}
+
+/// How far one round reaches: through all four colours.
+pub fn round_reach(halo: usize) -> usize {
+    4 * (tile_side(halo) + halo)
+}
+
+/// Runs one round over `particles`, whose cells lie in the grid's window; those still alive come back, sorted by number.
+///
+/// # Errors
+/// As [`Kernel::run`].
+pub fn round<K: Kernel>(
+    kernel: &K,
+    grid: &Grid,
+    planes: &mut Planes<'_>,
+    particles: Vec<K::Particle>,
+) -> Result<(Vec<K::Particle>, Budget)> {
+    let layout = Layout::new(grid, kernel.step_reach() + kernel.margin(), kernel.margin());
+    // Queues as long as they need be: grown one by one they take up to twice the room.
+    let mut lengths = vec![0; layout.count[0] * layout.count[1]];
+    particles.iter().for_each(|particle| lengths[layout.tile_of(particle.cell())] += 1);
+    let mut queues: Vec<Vec<K::Particle>> = lengths.into_iter().map(Vec::with_capacity).collect();
+    for particle in particles {
+        queues[layout.tile_of(particle.cell())].push(particle);
+    }
+    let mut budget = Budget::default();
+    let names = Names {
+        heights: planes.heights.iter().map(|(name, _)| *name).collect(),
+        counts: planes.counts.iter().map(|(name, _)| *name).collect(),
+        factors: planes.factors.iter().map(|(name, _)| *name).collect(),
+    };
+    for colour in [[0, 0], [0, 1], [1, 1], [1, 0]] {
+        let active = layout.active(colour, &queues);
+        let mut jobs: Vec<Job<'_, K::Particle>> = active
+            .iter()
+            .map(|[ti, tj]| Job {
+                tile: [*ti, *tj],
+                queue: std::mem::take(&mut queues[ti * layout.count[1] + tj]),
+                heights: Vec::new(),
+                counts: Vec::new(),
+            })
+            .collect();
+        for (_, plane) in &mut planes.heights {
+            layout.deal(plane, &mut jobs, |job| &mut job.heights);
+        }
+        for (_, plane) in &mut planes.counts {
+            layout.deal(plane, &mut jobs, |job| &mut job.counts);
+        }
+        let (factors, outside) = (&planes.factors, planes.outside);
+        let work = |patch: &mut Patch, job: &mut Job<'_, K::Particle>| {
+            job.queue.sort_unstable_by_key(K::Particle::number);
+            layout.gather(job, &names, factors, outside, patch);
+            let budget = kernel.run(patch, &mut job.queue)?;
+            layout.scatter(patch, job);
+            Ok(budget)
+        };
+        let budgets: Result<Vec<Budget>> = jobs.par_iter_mut().with_max_len(4).map_init(Patch::default, work).collect();
+        budgets?.into_iter().for_each(|b| budget += b);
+        for particle in jobs.into_iter().flat_map(|job| job.queue) {
+            queues[layout.tile_of(particle.cell())].push(particle);
+        }
+    }
+    let mut alive: Vec<K::Particle> = queues.into_iter().flatten().collect();
+    alive.sort_unstable_by_key(K::Particle::number);
+    Ok((alive, budget))
+}
+
+/// The names of the planes, in their order: the planes themselves are cut into rows.
+struct Names {
+    heights: Vec<&'static str>,
+    counts: Vec<&'static str>,
+    factors: Vec<&'static str>,
+}
+
+/// One tile at work: its queue, and its rows of each plane.
+struct Job<'a, P> {
+    tile: [usize; 2],
+    queue: Vec<P>,
+    heights: Vec<&'a mut [Height]>,
+    counts: Vec<&'a mut [u32]>,
+}
+
+/// How tiles lie over a terrain's window.
+struct Layout {
+    side: usize,
+    halo: usize,
+    margin: usize,
+    size: [usize; 2],
+    origin: [i64; 2],
+    /// World tile number of the first tile row and column, and how many there are.
+    first: [i64; 2],
+    count: [usize; 2],
+}
+
+impl Layout {
+    fn new(grid: &Grid, halo: usize, margin: usize) -> Self {
+        let side = tile_side(halo);
+        let first = grid.origin.map(|o| o.div_euclid(side as i64));
+        let last = [0, 1].map(|a| (grid.origin[a] + grid.size[a] as i64 - 1).div_euclid(side as i64));
+        let count = [0, 1].map(|a| (last[a] - first[a] + 1) as usize);
+        Self { side, halo, margin, size: grid.size, origin: grid.origin, first, count }
+    }
+
+    fn tile_of(&self, cell: [i64; 2]) -> usize {
+        let [ti, tj] = [0, 1].map(|a| {
+            let tile = cell[a].div_euclid(self.side as i64) - self.first[a];
+            tile.clamp(0, self.count[a] as i64 - 1) as usize
+        });
+        ti * self.count[1] + tj
+    }
+
+    /// The tiles of a colour (by parity of world tile numbers) that have particles, in row-major order.
+    fn active<P>(&self, colour: [i64; 2], queues: &[Vec<P>]) -> Vec<[usize; 2]> {
+        let first = [0, 1].map(|a| (colour[a] - self.first[a]).rem_euclid(2) as usize);
+        let rows = (first[0]..self.count[0]).step_by(2);
+        rows.flat_map(|ti| (first[1]..self.count[1]).step_by(2).map(move |tj| [ti, tj]))
+            .filter(|[ti, tj]| !queues[ti * self.count[1] + tj].is_empty())
+            .collect()
+    }
+
+    /// The rows (axis 0) or columns (axis 1) of the terrain that tile number `t` and its halo cover.
+    fn span(&self, t: usize, axis: usize) -> std::ops::Range<usize> {
+        let start = (self.first[axis] + t as i64) * self.side as i64 - self.origin[axis];
+        let bound = |x: i64| x.clamp(0, self.size[axis] as i64) as usize;
+        bound(start - self.halo as i64)..bound(start + (self.side + self.halo) as i64)
+    }
+
+    /// Cuts a plane into the jobs' rows. Jobs of one colour do not overlap, so each cell goes to one job at most.
+    fn deal<'a, T, P>(
+        &self,
+        plane: &'a mut Field<T>,
+        jobs: &mut [Job<'a, P>],
+        part: impl for<'j> Fn(&'j mut Job<'a, P>) -> &'j mut Vec<&'a mut [T]>,
+    ) {
+        let mut rows = plane.as_mut_slice().chunks_mut(self.size[1]).enumerate();
+        for band in jobs.chunk_by_mut(|a, b| a.tile[0] == b.tile[0]) {
+            let span = self.span(band[0].tile[0], 0);
+            // Bands come in order from the north and do not overlap, so rows before this one's are nobody's.
+            for (_, row) in rows.by_ref().skip_while(|(i, _)| *i < span.start).take(span.len()) {
+                let (mut rest, mut at) = (row, 0);
+                for job in band.iter_mut() {
+                    let cols = self.span(job.tile[1], 1);
+                    let (_, after) = rest.split_at_mut(cols.start - at);
+                    let (mine, after) = after.split_at_mut(cols.len());
+                    part(job).push(mine);
+                    (rest, at) = (after, cols.end);
+                }
+            }
+        }
+    }
+
+    /// Copies a job's part of the planes into `patch`.
+    fn gather<P>(
+        &self,
+        job: &Job<'_, P>,
+        names: &Names,
+        factors: &[Named<&Field<f32>>],
+        outside: Option<&Field<bool>>,
+        patch: &mut Patch,
+    ) {
+        // One column more than tile and halos, rounded up: a kernel may read whole vectors past the last column.
+        let side = self.side + 2 * self.halo;
+        let stride = (side + 16).next_multiple_of(16);
+        let cells = stride * (side + 1);
+        let start = [0, 1].map(|a| (self.first[a] + job.tile[a] as i64) * self.side as i64 - self.halo as i64);
+        let [rows, cols] = [self.span(job.tile[0], 0), self.span(job.tile[1], 1)];
+        let first = (self.halo - self.margin) as i32;
+        let end = (self.halo + self.side + self.margin) as i32;
+        // Patch coordinates of the terrain's first and past-the-last cell that the patch covers.
+        let local = |x: usize, a: usize| (x as i64 + self.origin[a] - start[a]) as i32;
+        patch.origin = start;
+        patch.stride = stride;
+        patch.tile = [[first, first], [end, end]];
+        patch.valid = [[local(rows.start, 0), local(cols.start, 1)], [local(rows.end, 0), local(cols.end, 1)]];
+        let at = |r: usize| (patch.valid[0][0] as usize + r) * stride + patch.valid[0][1] as usize;
+        let copy_rows = |r: usize| at(r)..at(r) + cols.len();
+
+        blank(&mut patch.heights, &names.heights);
+        for ((_, plane), source) in patch.heights.iter_mut().zip(job.heights.chunks(rows.len())) {
+            plane.resize(cells, 0);
+            for (r, row) in source.iter().enumerate() {
+                for (to, from) in plane[copy_rows(r)].iter_mut().zip(row.iter()) {
+                    *to = from.0;
+                }
+            }
+        }
+        blank(&mut patch.counts, &names.counts);
+        for ((_, plane), source) in patch.counts.iter_mut().zip(job.counts.chunks(rows.len())) {
+            plane.resize(cells, 0);
+            for (r, row) in source.iter().enumerate() {
+                plane[copy_rows(r)].copy_from_slice(row);
+            }
+        }
+        blank(&mut patch.factors, &names.factors);
+        for ((_, plane), (_, source)) in patch.factors.iter_mut().zip(factors) {
+            plane.resize(cells, 0.0);
+            for (r, i) in rows.clone().enumerate() {
+                plane[copy_rows(r)].copy_from_slice(&source.row(i)[cols.clone()]);
+            }
+        }
+        if let Some(source) = outside {
+            patch.outside.resize(cells, true);
+            for (r, i) in rows.clone().enumerate() {
+                patch.outside[copy_rows(r)].copy_from_slice(&source.row(i)[cols.clone()]);
+            }
+        }
+    }
+
+    /// Copies the written planes back.
+    fn scatter<P>(&self, patch: &Patch, job: &mut Job<'_, P>) {
+        let rows = (patch.valid[1][0] - patch.valid[0][0]) as usize;
+        let at = |r: usize| (patch.valid[0][0] as usize + r) * patch.stride + patch.valid[0][1] as usize;
+        for ((_, plane), target) in patch.heights.iter().zip(job.heights.chunks_mut(rows)) {
+            for (r, row) in target.iter_mut().enumerate() {
+                let source = &plane[at(r)..at(r) + row.len()];
+                for (to, from) in row.iter_mut().zip(source) {
+                    *to = Height(*from);
+                }
+            }
+        }
+        for ((_, plane), target) in patch.counts.iter().zip(job.counts.chunks_mut(rows)) {
+            for (r, row) in target.iter_mut().enumerate() {
+                row.copy_from_slice(&plane[at(r)..at(r) + row.len()]);
+            }
+        }
+    }
+}
+
+/// Makes room for planes of these names; what they held stays where the patch has had them before.
+fn blank<T>(planes: &mut Vec<Named<Vec<T>>>, names: &[&'static str]) {
+    planes.resize_with(names.len(), Default::default);
+    planes.iter_mut().zip(names).for_each(|(plane, name)| plane.0 = name);
+}

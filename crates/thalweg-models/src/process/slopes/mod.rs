@@ -1,0 +1,232 @@
+//! What slopes do by themselves, without water: creep, and a steepness that they cannot pass.
+//!
+//! Kernels on plain fields of heights, for models to call inside their own steps. All amounts are integers, so mass closes
+//! to the unit, and no result depends on the number of threads.
+
+pub mod diffuse;
+pub mod limit;
+pub mod settle;
+
+pub use diffuse::diffuse;
+pub use limit::{Bedding, jittered, limit};
+pub use settle::settle;
+pub use thalweg_noise::strata::Pile;
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use crate::model::Budget;
+use thalweg_core::base::cast::share_of;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::grid::{Edge, Topology};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, Terrain};
+
+/// How steep the ground may stand, beside the model's own angle.
+pub const SLOPE_LIMIT: LayerSpec = LayerSpec::floats(
+    "slope_limit",
+    "1",
+    "Factor on the steepest slope (rise over run) that stands here: over 1 in hard rock, under 1 in soft.",
+);
+
+/// Cells that are not to change, and where the field has no rim.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Bounds<'a> {
+    /// Whether the last row touches the first, and the last column the first.
+    pub looped: [bool; 2],
+    /// True where there is no data: a wall, that nothing passes.
+    pub nodata: Option<&'a Field<bool>>,
+    /// True where the ground keeps its height, such as at base level; its neighbours see it.
+    pub held: Option<&'a Field<bool>>,
+}
+
+impl Bounds<'_> {
+    /// Checks that the masks are of the ground's size.
+    fn check(&self, size: Size) -> Result<()> {
+        for (axis, looped) in self.looped.iter().enumerate() {
+            if *looped && !(Topology::FEWEST..).contains(&size[axis]) {
+                let allowed = format!("{} and more where they are looped", Topology::FEWEST);
+                return Err(Error::value(["rows", "columns"][axis], size[axis], allowed));
+            }
+        }
+        fits("nodata", self.nodata.map(Field::size), size)?;
+        fits("held", self.held.map(Field::size), size)
+    }
+}
+
+/// Checks that a field, if there is one, is of the ground's size.
+fn fits(name: &str, is: Option<Size>, ground: Size) -> Result<()> {
+    match is.filter(|is| *is != ground) {
+        Some([rows, cols]) => {
+            let allowed = format!("{} × {} (the ground)", ground[0], ground[1]);
+            Err(Error::value(name, format!("{rows} × {cols} cells"), allowed))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What holds a cut back, cell by cell, as the layers of these names say.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Guards<'a> {
+    /// Share of a cut that is withheld.
+    pub protect: Option<&'a Field<f32>>,
+    /// Share of a cut that bedrock withstands.
+    pub hardness: Option<&'a Field<f32>>,
+}
+
+/// The values of a layer of real numbers, if there is one.
+pub fn factors<'a>(layers: &'a BTreeMap<String, Layer>, spec: &LayerSpec) -> Option<&'a Field<f32>> {
+    layers.get(spec.name)?.cells.float()
+}
+
+/// Books a cut that lowered the ground from `before` to what it is now: gives back what is protected or too hard, takes loose
+/// ground first, and returns the units removed. Where the ground has not sunk it is as it was before.
+///
+/// # Errors
+/// When a field is not of the ground's size.
+pub fn book_cut(
+    before: &Field<Height>,
+    ground: &mut Field<Height>,
+    loose: &mut Field<Height>,
+    guards: Guards<'_>,
+) -> Result<i64> {
+    let [rows, cols] = ground.size();
+    fits("before", Some(before.size()), [rows, cols])?;
+    fits(LOOSE.name, Some(loose.size()), [rows, cols])?;
+    fits(PROTECT.name, guards.protect.map(Field::size), [rows, cols])?;
+    fits(HARDNESS.name, guards.hardness.map(Field::size), [rows, cols])?;
+    let removed = ground
+        .par_rows_mut()
+        .zip(loose.as_mut_slice().par_chunks_mut(cols.max(1)))
+        .map(|((i, ground), loose)| {
+            let part = |guard: Option<&Field<f32>>, j: usize, amount: i32| {
+                let kept = guard.map_or(0.0, |guard| f64::from(share_of(guard[(i, j)])));
+                (f64::from(amount) * (1.0 - kept)) as i32
+            };
+            let mut removed = 0;
+            for (j, height) in ground.iter_mut().enumerate() {
+                let start = before[(i, j)].0;
+                let wanted = part(guards.protect, j, (start - height.0).max(0));
+                let soft = wanted.min(loose[j].0);
+                let cut = soft + part(guards.hardness, j, wanted - soft);
+                height.0 = start - cut;
+                loose[j].0 -= soft;
+                removed += i64::from(cut);
+            }
+            removed
+        })
+        .sum();
+    Ok(removed)
+}
+
+/// Books units that a model has cut and water carries off: out of the world where it has a way out, over an open edge or
+/// into missing data; else to the lowest ground ([`settle()`]).
+///
+/// # Errors
+/// When the loose ground is not of the ground's size.
+pub fn carry_off(terrain: &mut Terrain, amount: i64) -> Result<Budget> {
+    let mut budget = Budget { eroded: amount.into(), ..Budget::default() };
+    if terrain.grid.edges.contains(&Edge::Open) || terrain.nodata_count() > 0 {
+        budget.exported = amount.into();
+    } else {
+        let size = terrain.grid.size;
+        let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
+        let laid = settle(&mut terrain.ground, loose, None, amount)?;
+        budget.deposited = laid.into();
+        // All is as high as ground may be: the rest goes with the wind.
+        budget.exported = (amount - laid).into();
+        budget.limited = u64::from(laid < amount);
+    }
+    Ok(budget)
+}
+
+/// Makes the ground what it is to be, and books it: what has risen is laid of what was cut, as loose ground; what that does not come to
+/// was brought along, and what is left of it is carried off.
+///
+/// # Errors
+/// When a field is not of the terrain's size.
+pub fn reshape(terrain: &mut Terrain, ground: Field<Height>) -> Result<Budget> {
+    let before = std::mem::replace(&mut terrain.ground, ground);
+    let pairs = terrain.ground.as_slice().iter().zip(before.as_slice()).enumerate();
+    let rises: Vec<(usize, i32)> = pairs
+        .filter(|(_, (after, before))| after > before)
+        .map(|(k, (after, before))| (k, after.0 - before.0))
+        .collect();
+    let Terrain { grid, ground, loose, .. } = &mut *terrain;
+    let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
+    // This sets what has risen back to what it was.
+    let removed = book_cut(&before, ground, loose, Guards::default())?;
+    for (k, by) in &rises {
+        ground[*k].0 += by;
+        let loose = &mut loose[*k];
+        loose.0 = loose.0.saturating_add(*by);
+    }
+    let laid: i64 = rises.iter().map(|(_, by)| i64::from(*by)).sum();
+    let own = laid.min(removed);
+    let mut budget = carry_off(terrain, removed - own)?;
+    budget.eroded += i128::from(own);
+    budget.deposited += i128::from(own);
+    budget.added += i128::from(laid - own);
+    Ok(budget)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::Grid;
+
+    #[test]
+    fn a_cut_takes_loose_ground_first_and_spares_what_is_protected_or_hard() {
+        let field = |cells: [i32; 4]| Field::from_vec([1, 4], cells.map(Height).to_vec()).unwrap();
+        let factor = |cells: [f32; 4]| Field::from_vec([1, 4], cells.to_vec()).unwrap();
+        let (before, mut ground, mut loose) = (field([100; 4]), field([60, 60, 100, 60]), field([30, 70, 5, 10]));
+        let (protect, hardness) = (factor([0.0, 0.5, 0.0, f32::NAN]), factor([0.0, 1.0, 0.0, 0.5]));
+        let guards = Guards { protect: Some(&protect), hardness: Some(&hardness) };
+        assert_eq!(book_cut(&before, &mut ground, &mut loose, guards).unwrap(), 40 + 20 + 25);
+        assert_eq!(ground, field([60, 80, 100, 75]));
+        assert_eq!(loose, field([0, 50, 5, 0]));
+        let other = Field::new([2, 3], Height::ZERO);
+        assert!(book_cut(&other, &mut ground, &mut loose, Guards::default()).is_err());
+    }
+
+    #[test]
+    fn slopes_slide_and_creep_across_the_seam() {
+        // A hill in the middle of the map, and the same hill on the seam.
+        let size = [130, 50];
+        for looped in [[false, true], [true, false], [true, true]] {
+            let by = [0, 1].map(|axis| if looped[axis] { size[axis] / 2 } else { 0 });
+            let key = thalweg_core::base::rng::Key::new(8, "slopes");
+            let middle = Field::generate(size, |i, j| {
+                let far = (i as f64 - 65.0).powi(2) + (j as f64 - 25.0).powi(2);
+                let rough = key.cell([i as i64, j as i64]).unit();
+                Height::saturating(300.0 * libm::exp(-far / 40.0) + 20.0 * rough)
+            });
+            let rolled = |field: &Field<Height>| {
+                Field::generate(size, |i, j| field[((i + by[0]) % size[0], (j + by[1]) % size[1])])
+            };
+            let (bounds, tan) = (Bounds { looped, ..Bounds::default() }, Field::new(size, 0.6f32));
+            let worked = |mut ground: Field<Height>| {
+                let cut = limit(&mut ground, &tan, None, 10.0, bounds).unwrap();
+                let budget = diffuse(&mut ground, None, bounds, None, 3.0).unwrap();
+                assert!(cut > 0 && budget.solid_change() == 0);
+                ground
+            };
+            assert_eq!(rolled(&worked(middle.clone())), worked(rolled(&middle)), "{looped:?}");
+        }
+        let mut narrow = Field::new([5, 2], Height::ZERO);
+        let bounds = Bounds { looped: [false, true], ..Bounds::default() };
+        assert!(diffuse(&mut narrow, None, bounds, None, 1.0).unwrap_err().to_string().contains("columns"));
+    }
+
+    #[test]
+    fn what_cannot_leave_settles() {
+        let grid = Grid::new([2, 2], 10.0).unwrap();
+        let mut open = Terrain::new(grid.clone());
+        assert_eq!(carry_off(&mut open, 9).unwrap().exported, 9);
+        let mut closed = Terrain::new(Grid { edges: [Edge::Closed; 4], ..grid });
+        let budget = carry_off(&mut closed, 9).unwrap();
+        assert_eq!((budget.exported, budget.deposited, closed.solid()), (0, 9, 9));
+    }
+}

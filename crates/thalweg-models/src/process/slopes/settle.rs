@@ -1,0 +1,93 @@
+//! Where what cannot leave the world comes to rest.
+
+use rayon::prelude::*;
+
+use crate::process::slopes::fits;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::LOOSE;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+
+/// Lays `amount` units (height × cells) on the lowest parts of the ground, as loose ground with a level surface: where all of it ends that
+/// water carries through a world without a way out. Cells without data stay as they are; without any other, nothing is laid.
+///
+/// Returns the units laid: `amount`, exactly, wherever there is a cell with data, amount ≥ 0, and it fits under the highest
+/// ground that is accepted, as what was taken from this same ground does.
+///
+/// # Errors
+/// When a field is not of the ground's size.
+pub fn settle(
+    ground: &mut Field<Height>,
+    loose: &mut Field<Height>,
+    nodata: Option<&Field<bool>>,
+    amount: i64,
+) -> Result<i64> {
+    fits(LOOSE.name, Some(loose.size()), ground.size())?;
+    fits("nodata", nodata.map(Field::size), ground.size())?;
+    let void = |k: usize| nodata.is_some_and(|mask| mask[k]);
+    let heights = ground.as_slice();
+    let under = |level: i64| -> i128 {
+        let depth = |k: usize| if void(k) { 0 } else { i128::from((level - i64::from(heights[k].0)).max(0)) };
+        (0..heights.len()).into_par_iter().map(depth).sum()
+    };
+    let lowest = (0..heights.len()).filter(|k| !void(*k)).map(|k| heights[k].0).min();
+    let Some(lowest) = lowest.filter(|_| amount > 0) else { return Ok(0) };
+    let amount = i128::from(amount).min(under(Height::MAX.0.into())) as i64;
+    // The highest level that the amount fills.
+    let (mut full, mut over) = (i64::from(lowest), i64::from(lowest) + 1);
+    while under(over) <= amount.into() && over <= Height::MAX.0.into() {
+        over += over - full;
+    }
+    while over - full > 1 {
+        let middle = full + (over - full) / 2;
+        if under(middle) <= amount.into() { full = middle } else { over = middle }
+    }
+    let mut left = i128::from(amount) - under(full);
+    for k in (0..heights.len()).filter(|k| !void(*k)) {
+        let height = &mut ground[k];
+        if i64::from(height.0) <= full {
+            // What is left is less than a unit for each cell under the level.
+            let depth = (full - i64::from(height.0)) as i32 + i32::from(left > 0);
+            left -= i128::from(left > 0);
+            height.0 += depth;
+            let loose = &mut loose[k];
+            loose.0 = loose.0.saturating_add(depth);
+        }
+    }
+    Ok(amount)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_ground_is_filled_level() {
+        let mut ground = Field::from_vec([1, 5], [10, 0, 4, -50, 3].map(Height).to_vec()).unwrap();
+        let mut loose = Field::new([1, 5], Height(1));
+        let void = Field::from_vec([1, 5], vec![false, false, false, true, false]).unwrap();
+        // To level 6 it takes 6 + 2 + 3; one of the twelve is left.
+        assert_eq!(settle(&mut ground, &mut loose, Some(&void), 12).unwrap(), 12);
+        assert_eq!(ground.as_slice(), [10, 7, 6, -50, 6].map(Height));
+        assert_eq!(loose.as_slice(), [1, 8, 3, 1, 4].map(Height));
+    }
+
+    #[test]
+    fn ground_is_filled_no_higher_than_heights_go() {
+        let mut ground = Field::from_vec([1, 2], vec![Height(Height::MAX.0 - 5), Height::MAX]).unwrap();
+        let mut loose = Field::new([1, 2], Height::ZERO);
+        assert_eq!(settle(&mut ground, &mut loose, None, i64::MAX).unwrap(), 5);
+        assert_eq!(ground.as_slice(), [Height::MAX; 2]);
+        assert_eq!(settle(&mut ground, &mut loose, None, 1).unwrap(), 0);
+    }
+
+    #[test]
+    fn nothing_settles_where_nothing_is() {
+        let mut ground = Field::new([1, 2], Height(5));
+        let mut loose = Field::new([1, 2], Height::ZERO);
+        assert_eq!(settle(&mut ground, &mut loose, None, 0).unwrap(), 0);
+        let void = Field::new([1, 2], true);
+        assert_eq!(settle(&mut ground, &mut loose, Some(&void), 9).unwrap(), 0);
+        assert_eq!(ground.as_slice(), [Height(5); 2]);
+    }
+}

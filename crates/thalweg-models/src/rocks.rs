@@ -1,0 +1,241 @@
+//! [`Rock`]: materials apart from landforms. A recipe says of which rock its parameters speak; another one turns them.
+
+use std::fmt::Write as _;
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::declare::params::Knob;
+
+/// What land is made of.
+#[derive(Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Rock {
+    /// Its name in recipes.
+    pub name: &'static str,
+    /// What land of it looks like.
+    pub about: &'static str,
+    /// How readily rivers cut it, as a factor; granite is 1.
+    pub erodibility: f64,
+    /// Steepest angle of its slopes, in degrees.
+    pub slope: f64,
+    /// Angle of repose of its debris, in degrees.
+    pub repose: f64,
+    /// Diffusivity of the soil on it, in m²/a.
+    pub creep: f64,
+    /// How many times as fast as the rock itself its debris is cut.
+    pub debris: f64,
+    /// Its colour without light, sRGB (red, green, blue): first where it is dark, then where it is light.
+    pub albedo: [[u8; 3]; 2],
+    /// Share of its variation of colour that goes with height, in beds: 0 to 1.
+    pub bedded: f32,
+}
+
+/// The rocks, from hard to soft. The first is that of a recipe that names none.
+///
+/// `erodibility`: Stock & Montgomery (1999, doi:10.1029/98JB02139) find 10⁻⁷ to 10⁻⁶ m^0.2/a for granite and metamorphic rock, 10⁻⁵ to
+/// 10⁻⁴ for volcaniclastic rock, 10⁻⁴ to 10⁻² for mudstone. Ours is the fourth root of the ratio of these ranges' middles, so that one
+/// landform stays land in another rock: 100 gives 3 for ash, 3 200 gives 7.5 for shale. Limestone and sandstone lie
+/// between granite and mudstone as their tensile strengths do (Sklar & Dietrich 2001,
+/// doi:10.1130/0091-7613(2001)029<1087:SARSCO>2.0.CO;2); where among them, and how far beyond shale what is loose, is ours.
+///
+/// `slope`: hard rock stands at 30 to 37° (Burbank et al. 1996, doi:10.1038/379505a0); friable loess at 51° where it does not stand
+/// upright (Lohnes & Handy 1968, *Journal of Geology* 76); clay slides for long at 10 to 20° (Skempton 1964,
+/// doi:10.1680/geot.1964.14.2.77); dry sand and ash at 33 to 34° (Bagnold 1941). Single values are ours within these.
+///
+/// `repose`: scree 35 to 40°, dry sand 34°, wet clay 15 to 25° (usual values; Carson & Kirkby 1972, *Hillslope form and process*).
+///
+/// `creep`: 0.001 to 0.02 m²/a (Fernandes & Dietrich 1997, doi:10.1029/97WR00534; Hanks 2000, doi:10.1029/RF004p0313); the order is ours.
+///
+/// `debris`: ours. Blocks and grains are cut alike whatever they come from, so the harder the rock the more its debris stands out.
+///
+/// `albedo`, `bedded`: ours, after usual rocks of that name: weathered grey granite, red sandstone in beds, dark ash, banded clay.
+pub const ROCKS: [Rock; 8] = [
+    Rock {
+        name: "granite",
+        about: "high and steep, sharp crests",
+        erodibility: 1.0,
+        slope: 38.0,
+        repose: 37.0,
+        creep: 0.003,
+        debris: 4.0,
+        albedo: [[76, 73, 70], [132, 126, 118]],
+        bedded: 0.0,
+    },
+    Rock {
+        name: "limestone",
+        about: "nearly as high, with walls",
+        erodibility: 1.5,
+        slope: 37.0,
+        repose: 36.0,
+        creep: 0.003,
+        debris: 3.0,
+        albedo: [[134, 128, 116], [182, 176, 162]],
+        bedded: 0.35,
+    },
+    Rock {
+        name: "sandstone",
+        about: "tablelands and wide valleys",
+        erodibility: 2.0,
+        slope: 35.0,
+        repose: 34.0,
+        creep: 0.004,
+        debris: 3.0,
+        albedo: [[128, 74, 48], [198, 142, 100]],
+        bedded: 0.8,
+    },
+    Rock {
+        name: "ash",
+        about: "deep gullies in even flanks",
+        erodibility: 3.0,
+        slope: 33.0,
+        repose: 33.0,
+        creep: 0.006,
+        debris: 1.5,
+        albedo: [[58, 52, 50], [98, 86, 80]],
+        bedded: 0.3,
+    },
+    Rock {
+        name: "shale",
+        about: "low, close ridges of badlands",
+        erodibility: 7.5,
+        slope: 28.0,
+        repose: 30.0,
+        creep: 0.008,
+        debris: 2.0,
+        albedo: [[84, 80, 76], [126, 118, 106]],
+        bedded: 0.5,
+    },
+    Rock {
+        name: "clay",
+        about: "low rounded hills that slide",
+        erodibility: 10.0,
+        slope: 18.0,
+        repose: 20.0,
+        creep: 0.012,
+        debris: 1.5,
+        albedo: [[140, 104, 82], [196, 166, 134]],
+        bedded: 0.85,
+    },
+    Rock {
+        name: "loess",
+        about: "level land cut by steep gullies",
+        erodibility: 13.0,
+        slope: 51.0,
+        repose: 34.0,
+        creep: 0.01,
+        debris: 1.0,
+        albedo: [[164, 138, 98], [198, 172, 130]],
+        bedded: 0.2,
+    },
+    Rock {
+        name: "sand",
+        about: "low and soft, at its angle of repose",
+        erodibility: 16.0,
+        slope: 34.0,
+        repose: 34.0,
+        creep: 0.01,
+        debris: 1.0,
+        albedo: [[186, 156, 112], [218, 192, 148]],
+        bedded: 0.2,
+    },
+];
+
+impl Rock {
+    /// The rock of a recipe that names none: granite.
+    pub fn usual() -> &'static Self {
+        &ROCKS[0]
+    }
+
+    /// The rock of that name.
+    ///
+    /// # Errors
+    /// When there is none; the names that there are are said.
+    pub fn find(name: &str) -> Result<&'static Self> {
+        ROCKS.iter().find(|rock| rock.name == name).ok_or_else(|| Error::unknown("rock", name, names()))
+    }
+
+    /// One of its figures, in the unit of its field, but angles as rise over run; 1 for a knob that is none of a rock's. Parameters go with
+    /// the ratio of two rocks' figures.
+    pub fn figure(&self, knob: Knob) -> f64 {
+        let tan = |degrees: f64| libm::tan(degrees.to_radians());
+        match knob {
+            Knob::Erodibility => self.erodibility,
+            Knob::Slope => tan(self.slope),
+            Knob::Repose => tan(self.repose),
+            Knob::Creep => self.creep,
+            Knob::Debris => self.debris,
+            Knob::Age | Knob::Rain | Knob::Relief | Knob::Size => 1.0,
+        }
+    }
+}
+
+/// The rocks' names, in the order of [`ROCKS`].
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ROCKS.iter().map(|rock| rock.name)
+}
+
+/// What [`Rock::row`] tells, each in a word or two.
+pub const HEADS: [&str; 7] =
+    ["rock", "rivers cut it", "slopes stand at", "debris lies at", "creep", "debris is cut", "land of it is"];
+
+impl Rock {
+    /// Its figures with their units, in the order of [`HEADS`].
+    pub fn row(&self) -> [String; 7] {
+        let Self { name, about, erodibility, slope, repose, creep, debris, .. } = self;
+        [
+            name.to_string(),
+            format!("× {erodibility}"),
+            format!("{slope}°"),
+            format!("{repose}°"),
+            format!("{creep} m²/a"),
+            format!("× {debris}"),
+            about.to_string(),
+        ]
+    }
+}
+
+/// The rocks with their figures as a table in Markdown, a row a rock, for the book.
+pub fn table() -> String {
+    let mut out = format!("| {} |\n{}|\n", HEADS.join(" | "), "|---".repeat(HEADS.len()));
+    for rock in &ROCKS {
+        let _ = writeln!(out, "| {} |", rock.row().join(" | "));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn erodibilities_are_fourth_roots_of_what_was_measured() {
+        // Stock and Montgomery's ranges; the middle of a range of powers of ten is the root of its ends' product.
+        let middle = |low: f64, high: f64| (low * high).sqrt();
+        let granite = middle(1e-7, 1e-6);
+        for (name, low, high) in [("granite", 1e-7, 1e-6), ("ash", 1e-5, 1e-4), ("shale", 1e-4, 1e-2)] {
+            let want = (middle(low, high) / granite).sqrt().sqrt();
+            let rock = Rock::find(name).unwrap();
+            // Halves are given.
+            assert!((rock.erodibility - want).abs() <= 0.25, "{name}: {want}");
+        }
+    }
+
+    #[test]
+    fn figures_are_within_what_their_sources_span() {
+        for rock in &ROCKS {
+            assert!((1.0..=20.0).contains(&rock.erodibility), "{}", rock.name);
+            assert!((10.0..=51.0).contains(&rock.slope) && (15.0..=40.0).contains(&rock.repose), "{}", rock.name);
+            assert!((0.001..=0.02).contains(&rock.creep) && rock.debris >= 1.0, "{}", rock.name);
+            assert!(names().filter(|name| *name == rock.name).count() == 1);
+        }
+        assert!(ROCKS.windows(2).all(|pair| pair[0].erodibility < pair[1].erodibility));
+        assert!((Rock::usual().figure(Knob::Slope) - 38f64.to_radians().tan()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_unknown_rock_is_refused_with_the_known_ones() {
+        assert_eq!(Rock::find("shale").unwrap().name, "shale");
+        assert!(Rock::find("granit").unwrap_err().to_string().contains("did you mean `granite`"));
+        let message = Rock::find("cheese").unwrap_err().to_string();
+        assert!(names().all(|name| message.contains(name)), "{message}");
+    }
+}

@@ -1,0 +1,128 @@
+//! Chunks: runs of samples of a row that are computed together, on the stack.
+
+use crate::gradient;
+use crate::octave::Octave;
+use thalweg_core::terrain::grid::Grid;
+
+/// Samples of a row that are computed together. Their positions are counted from an anchor at a world column that is
+/// a multiple of this, so a value never depends on where a window begins.
+pub const CHUNK: usize = 128;
+
+/// Values at the samples of one chunk, from west to east.
+pub type Chunk = [f32; CHUNK];
+
+/// No displacement.
+pub const STILL: [Chunk; 2] = [[0.0; CHUNK]; 2];
+
+/// Fills a row chunk by chunk: `chunk` gets the world metres (x, y) of its first sample. Chunks begin at world columns
+/// that are multiples of [`CHUNK`], wherever the window begins.
+pub fn for_chunks(grid: &Grid, i: usize, out: &mut [f32], mut chunk: impl FnMut([f64; 2], &mut Chunk)) {
+    let y = grid.y(i);
+    let mut buffer = [0.0; CHUNK];
+    let mut done = 0;
+    while done < out.len() {
+        let [_, column] = grid.world_cell(i, done);
+        let first = column.div_euclid(CHUNK as i64) * CHUNK as i64;
+        let skip = (column - first) as usize;
+        let mut count = (CHUNK - skip).min(out.len() - done);
+        if grid.is_looped(1) {
+            // After the last column comes the first.
+            count = count.min((grid.world[1] as i64 - column) as usize);
+        }
+        chunk([(first as f64 + 0.5) * grid.cell, y], &mut buffer);
+        out[done..done + count].copy_from_slice(&buffer[skip..skip + count]);
+        done += count;
+    }
+}
+
+/// Adds `factor` times the noise.
+#[inline(always)]
+pub fn add(sum: &mut Chunk, noise: &Chunk, factor: f32) {
+    for k in 0..CHUNK {
+        sum[k] += factor * noise[k];
+    }
+}
+
+/// Noise of one octave at a chunk's samples; with `SLOPE` also its derivatives along world x and y, per lattice unit.
+#[inline(always)]
+pub(crate) fn evaluate<const WARPED: bool, const SLOPE: bool>(
+    octave: &Octave,
+    anchor: [f64; 2],
+    cell: f64,
+    warp: &[Chunk; 2],
+) -> [Chunk; 3] {
+    match octave.period {
+        None => sample::<WARPED, SLOPE>(octave, anchor, cell, warp, |i, j| gradient::corners(i, j, octave.seed)),
+        Some(period) => sample::<WARPED, SLOPE>(octave, anchor, cell, warp, |i, j| {
+            [[0, 0], [1, 0], [0, 1], [1, 1]].map(|[di, dj]| {
+                let (i, j) = period.same(i.wrapping_add(di), j.wrapping_add(dj));
+                gradient::point(i, j, octave.seed)
+            })
+        }),
+    }
+}
+
+/// [`evaluate`], where the corners of the square after lattice point (i, j) have the random numbers that `corners` gives.
+#[inline(always)]
+fn sample<const WARPED: bool, const SLOPE: bool>(
+    octave: &Octave,
+    anchor: [f64; 2],
+    cell: f64,
+    warp: &[Chunk; 2],
+    corners: impl Fn(i32, i32) -> [u32; 4],
+) -> [Chunk; 3] {
+    let [(i, u0), (j, v0)] = octave.place(anchor[0], anchor[1]);
+    let [u0, v0] = [u0 as f32, v0 as f32];
+    // Within a chunk f32 is enough: octaves have at least two cells a wave, so coordinates stay under 65 (3·10⁻⁶).
+    let [du, dv] = [(octave.turn[0][0] * cell) as f32, (octave.turn[1][0] * cell) as f32];
+    let [[ux, uy], [vx, vy]] = octave.turn.map(|axis| axis.map(|t| t as f32));
+    // Per lattice unit: the turn without its scale.
+    let length = 1.0 / (octave.turn[0][0].powi(2) + octave.turn[1][0].powi(2)).sqrt();
+    let [[tux, tuy], [tvx, tvy]] = octave.turn.map(|axis| axis.map(|t| (t * length) as f32));
+    let mut out = [[0.0; CHUNK]; 3];
+    let [noise, along_x, along_y] = &mut out;
+    for k in 0..CHUNK {
+        let mut u = u0 + k as f32 * du;
+        let mut v = v0 + k as f32 * dv;
+        if WARPED {
+            u += warp[0][k] * ux + warp[1][k] * uy;
+            v += warp[0][k] * vx + warp[1][k] * vy;
+        }
+        let [(p, x), (q, y)] = [split(u), split(v)];
+        let [p, q] = [i.wrapping_add(p), j.wrapping_add(q)];
+        if SLOPE {
+            let [n, along_u, along_v] = gradient::noise_and_slope_within(corners(p, q), x, y);
+            noise[k] = n;
+            along_x[k] = along_u * tux + along_v * tvx;
+            along_y[k] = along_u * tuy + along_v * tvy;
+        } else {
+            noise[k] = gradient::noise_within(corners(p, q), x, y);
+        }
+    }
+    out
+}
+
+/// The whole number below `u`, |u| < 2²², and the rest. Adding 1.5·2²³ rounds to a whole number and leaves it in the
+/// lowest bits: unlike `floor` and `as` this is vector code on every machine.
+#[inline(always)]
+fn split(u: f32) -> (i32, f32) {
+    const SHIFT: f32 = 12_582_912.0;
+    let shifted = u + SHIFT;
+    let nearest = shifted - SHIFT;
+    let above = nearest > u;
+    let below = if above { nearest - 1.0 } else { nearest };
+    let whole = (shifted.to_bits() as i32).wrapping_sub(SHIFT.to_bits() as i32) - i32::from(above);
+    (whole, u - below)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn split_is_floor_and_rest() {
+        for u in [0.0, 0.25, 1.0, 63.999, -0.001, -1.0, -7.5, 262_143.5, -262_144.25f32] {
+            assert_eq!(split(u), (u.floor() as i32, u - u.floor()), "{u}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Tables of numbers within limits, a thing a row: from a recipe's list, as its schema, as a terrain's table, and back.
+
+use serde_json::{Map, json};
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::{Column, Table};
+
+/// A number of each row: a key in a recipe, a column in a terrain.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// Key in a recipe and name of the column.
+    pub name: &'static str,
+    /// Unit of the value, `1` if it has none.
+    pub unit: &'static str,
+    /// Smallest value that is allowed.
+    pub min: f64,
+    /// Largest value that is allowed.
+    pub max: f64,
+    /// Description, a sentence.
+    pub about: &'static str,
+}
+
+/// Farthest place from the map's corner in metres, either way: ten times as far as the widest world's. Which places a world has is for its
+/// grid to say: north and west of the map may lie a margin, as south and east of it.
+const FARTHEST: f64 = 1e9;
+
+/// Where a row's thing lies from west to east.
+pub const X: Entry = Entry {
+    name: "x",
+    unit: "m",
+    min: -FARTHEST,
+    max: FARTHEST,
+    about: "Eastward from the map's north-western corner.",
+};
+
+/// Where it lies from north to south.
+pub const Y: Entry = Entry { name: "y", unit: "m", min: -FARTHEST, max: FARTHEST, about: "Southward from there." };
+
+impl Entry {
+    fn with_unit(&self, text: String) -> String {
+        match self.unit {
+            "1" => text,
+            "°" => text + "°",
+            unit => format!("{text} {unit}"),
+        }
+    }
+
+    /// The number, within its limits; `owner` is said in messages.
+    pub fn check(&self, owner: &str, x: f64) -> Result<f64> {
+        if (self.min..=self.max).contains(&x) {
+            return Ok(x);
+        }
+        let allowed = self.with_unit(format!("{} to {}", self.min, self.max));
+        Err(Error::value(format!("{owner}.{}", self.name), self.with_unit(x.to_string()), allowed))
+    }
+}
+
+/// How messages call row `number` of a table, counted from 1.
+pub fn name(table: &str, number: usize) -> String {
+    format!("{table}[{}]", number + 1)
+}
+
+/// The rows of a recipe's list of at most `most`; `written` shows how one is written.
+///
+/// # Errors
+/// When it is no such list, and what `read` refuses.
+pub fn list<T>(
+    table: &str,
+    value: &toml::Value,
+    most: usize,
+    written: &str,
+    read: impl Fn(&str, &toml::Table) -> Result<T>,
+) -> Result<Vec<T>> {
+    let rows = value.as_array().filter(|rows| rows.len() <= most);
+    let allowed = || format!("a list of up to {most} of {written}");
+    let rows = rows.ok_or_else(|| Error::value(table, value.type_str(), allowed()))?;
+    let row = |(number, row): (usize, &toml::Value)| {
+        let name = name(table, number);
+        let keys = row.as_table().ok_or_else(|| Error::value(name.as_str(), row, written))?;
+        read(&name, keys)
+    };
+    rows.iter().enumerate().map(row).collect()
+}
+
+/// The numbers of one row of a recipe's list, all of which it must have; `others` are its further keys.
+///
+/// # Errors
+/// A key that is missing or unknown, a number out of its limits.
+pub fn numbers<const N: usize>(
+    owner: &str,
+    row: &toml::Table,
+    entries: &[Entry; N],
+    others: &[&'static str],
+) -> Result<[f64; N]> {
+    let known = || others.iter().copied().chain(entries.iter().map(|entry| entry.name));
+    if let Some(key) = row.keys().find(|key| !known().any(|known| known == *key)) {
+        return Err(Error::unknown("key", key, known()));
+    }
+    let mut numbers = [0.0; N];
+    for (number, entry) in numbers.iter_mut().zip(entries) {
+        let named = || format!("{owner}.{}", entry.name);
+        let value = row.get(entry.name).ok_or_else(|| Error::value(named(), "missing", "a number"))?;
+        let read = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+        *number = entry.check(owner, read.ok_or_else(|| Error::value(named(), value, "a number"))?)?;
+    }
+    Ok(numbers)
+}
+
+/// A row's numbers as they stand in a recipe.
+pub fn to_toml<T: std::fmt::Debug, const N: usize>(numbers: [T; N], entries: &[Entry; N]) -> String {
+    let pairs: Vec<_> = entries.iter().zip(numbers).map(|(entry, x)| format!("{} = {x:?}", entry.name)).collect();
+    pairs.join(", ")
+}
+
+/// The JSON Schema of a recipe's list of at most `most` rows of these numbers and the further keys of `others`.
+pub fn schema(most: usize, entries: &[Entry], others: Map<String, serde_json::Value>) -> serde_json::Value {
+    let mut properties = others;
+    for entry in entries {
+        let about = format!("{} [{}]", entry.about, entry.unit);
+        let number = json!({"type": "number", "minimum": entry.min, "maximum": entry.max, "description": about});
+        properties.insert(entry.name.into(), number);
+    }
+    let required: Vec<String> = properties.keys().cloned().collect();
+    let row = json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties});
+    json!({"type": "array", "maxItems": most, "items": row})
+}
+
+/// The numbers as a terrain's table.
+pub fn table<const N: usize>(rows: &[[f32; N]], entries: &[Entry; N]) -> Table {
+    let column = |(c, entry): (usize, &Entry)| {
+        let values = rows.iter().map(|row| row[c]).collect();
+        (entry.name.to_string(), entry.unit.to_string(), Column::Float(values))
+    };
+    Table { columns: entries.iter().enumerate().map(column).collect() }
+}
+
+/// The numbers of a terrain's table, which may come from anywhere.
+///
+/// # Errors
+/// When a column is missing or shorter than another, a number is out of its limits, or there are more than `most` rows.
+pub fn read<const N: usize>(name: &str, table: &Table, entries: &[Entry; N], most: usize) -> Result<Vec<[f32; N]>> {
+    let names = || entries.map(|entry| entry.name).join(", ");
+    if !table.is_even() || entries.iter().any(|entry| table.floats(entry.name).is_none()) {
+        return Err(Error::layer(name, format!("is a table without the columns {} of one length", names())));
+    }
+    if table.len() > most {
+        return Err(Error::layer(name, format!("is a table of {} rows; up to {most} are allowed", table.len())));
+    }
+    let row = |r: usize| {
+        let mut row = [0.0; N];
+        for (number, entry) in row.iter_mut().zip(entries) {
+            let value = table.floats(entry.name).and_then(|values| values.get(r)).copied().unwrap_or(f32::NAN);
+            *number = entry.check(&self::name(name, r), f64::from(value))? as f32;
+        }
+        Ok(row)
+    };
+    (0..table.len()).map(row).collect()
+}
+
+/// The cells, in the window of a grid, that a table says in its columns `row` and `column` of world cells.
+///
+/// # Errors
+/// When a column is missing, of another kind or of another length, or a cell lies outside of the window.
+pub fn cells(table_name: &str, table: &Table, grid: &Grid) -> Result<Vec<[usize; 2]>> {
+    let (Some(rows), Some(cols), true) = (table.ints("row"), table.ints("column"), table.is_even()) else {
+        return Err(Error::layer(table_name, "is a table without the columns row and column (whole), of one length"));
+    };
+    let local = |number: usize, world: i64, axis: usize| {
+        let [first, size] = [grid.origin[axis], grid.size[axis] as i64];
+        let inside = world.checked_sub(first).filter(|at| (0..size).contains(at));
+        let named = || format!("{}.{}", name(table_name, number), ["row", "column"][axis]);
+        let allowed = || format!("{first} to {} (cells of the terrain)", first + size - 1);
+        inside.map(|at| at as usize).ok_or_else(|| Error::value(named(), world, allowed()))
+    };
+    let cell = |(number, (row, col)): (usize, (&i64, &i64))| Ok([local(number, *row, 0)?, local(number, *col, 1)?]);
+    rows.iter().zip(cols).enumerate().map(cell).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::given::springs::{Spring, table};
+    use thalweg_core::terrain::grid::Grid;
+
+    #[test]
+    fn a_margin_has_places_on_all_sides() {
+        // A map of 6 × 8 cells in a margin of two.
+        let grid = Grid { first: [-2, -2], origin: [-2, -2], ..Grid::new([10, 12], 10.0).unwrap() };
+        let placed = |x: f64, y: f64| table(&[Spring { x, y, rate: 1.0 }], &grid);
+        for (x, y, cell) in [(-20.0, -11.0, [-2, -2]), (-0.5, 30.0, [3, -1]), (99.0, 79.0, [7, 9])] {
+            let table = placed(x, y).unwrap();
+            assert_eq!((table.ints("row").unwrap(), table.ints("column").unwrap()), (&cell[..1], &cell[1..]));
+        }
+        let said = placed(-21.0, 0.0).unwrap_err().to_string();
+        assert_eq!(said, "springs[1].x = -21 m: allowed is -20 to 100 m (the world's width)");
+    }
+}

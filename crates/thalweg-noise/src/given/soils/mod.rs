@@ -1,0 +1,397 @@
+//! Kinds of soil and beds of rock: what the upper ground is, in tables that models read.
+//!
+//! A terrain's layer `soil` holds the number of the kind that lies in each cell. Numbers 0 to 5 are the built-in kinds
+//! ([`KINDS`]); a recipe's own ones, the table [`SOILS`], follow. Below the soil lie [`Strata`].
+
+pub mod strata;
+
+pub use strata::{Bed, STRATA, Strata, strata};
+
+use serde_json::{Map, json};
+
+use crate::given::Given;
+use crate::given::rows::{self, Entry};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::{Cells, SOIL, Terrain};
+
+/// Name of a terrain's table of a recipe's own kinds of soil, a row a kind. Its columns are the fields of [`SoilKind`].
+pub const SOILS: &str = "soils";
+
+/// The largest number of kinds, built-in ones among them.
+pub const MAX_KINDS: usize = 256;
+
+/// How a kind is written in a recipe.
+const WRITTEN: &str = "{ name = \"…\", erodibility = factor, cohesion = share, talus = degrees, permeability = m/s }";
+
+/// Longest name of a kind, in bytes.
+const MAX_NAME: usize = 100;
+
+/// What a kind of soil does to water and slopes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SoilKind {
+    /// Factor of what running water takes, 0 to 1000; loam is 1.
+    pub erodibility: f32,
+    /// Share, 0 to 1, of the exchange with running water that the ground's own hold withstands, as roots do: 0 lets grains
+    /// go one by one, 1 lets nothing go.
+    pub cohesion: f32,
+    /// Steepest slope that stands, in degrees from level, 1 to 89.
+    pub talus: f32,
+    /// Saturated conductivity, 0 to 10 m/s: as much water soaks in where it stands or falls.
+    pub permeability: f32,
+}
+
+/// The built-in kinds and their names, by their numbers.
+///
+/// Erodibility is kd over that of loam, kd = 0.2·τc^(−½) (Hanson & Simon 2001, doi:10.1002/hyp.149), τc the shear stress in
+/// Pa at which the ground begins to move: clayey ground τc = 0.493·10^(0.0182·C), C percent of clay (Smerdon & Beasley
+/// 1961), 20 in loam (1.1 Pa) and 55 in clay (4.9 Pa); grains by Shields (1936), ½ mm of sand 0.27 Pa, 20 mm of gravel 15 Pa.
+/// Cohesion is τc/(τc + 4 Pa) where it is the ground's own hold that resists, and none between loose grains: half of
+/// it is withstood where water 8 cm deep runs down 5 in 1 000. Permeability: Carsel & Parrish (1988,
+/// doi:10.1029/WR024i005p00755), means; hemic peat by Letts et al. (2000, doi:10.1080/07055900.2000.9649643); gravel and
+/// jointed rock from the ranges of Freeze & Cherry (1979, *Groundwater*, table 2.2). Slopes: usual angles of repose, dry sand
+/// 34°, gravel 35–40°, earth 30–45°, wet clay 15–25°. Rock, and peat's τc (4 Pa) and slope, are ours.
+pub const KINDS: [(&str, SoilKind); 6] = [
+    ("rock", SoilKind { erodibility: 0.05, cohesion: 0.95, talus: 75.0, permeability: 1e-8 }),
+    ("gravel", SoilKind { erodibility: 0.28, cohesion: 0.0, talus: 38.0, permeability: 3e-3 }),
+    ("sand", SoilKind { erodibility: 2.0, cohesion: 0.0, talus: 34.0, permeability: 8.25e-5 }),
+    ("loam", SoilKind { erodibility: 1.0, cohesion: 0.22, talus: 36.0, permeability: 2.89e-6 }),
+    ("clay", SoilKind { erodibility: 0.48, cohesion: 0.55, talus: 25.0, permeability: 5.6e-7 }),
+    ("peat", SoilKind { erodibility: 0.53, cohesion: 0.5, talus: 18.0, permeability: 2e-6 }),
+];
+
+/// Numbers of the built-in kinds.
+pub mod number {
+    /// Number of bare rock.
+    pub const ROCK: u32 = 0;
+    /// Number of gravel and scree.
+    pub const GRAVEL: u32 = 1;
+    /// Number of sand.
+    pub const SAND: u32 = 2;
+    /// Number of loam.
+    pub const LOAM: u32 = 3;
+    /// Number of clay.
+    pub const CLAY: u32 = 4;
+    /// Number of peat.
+    pub const PEAT: u32 = 5;
+}
+
+const ENTRIES: [Entry; 4] = [
+    Entry {
+        name: "erodibility",
+        unit: "1",
+        min: 0.0,
+        max: 1000.0,
+        about: "Factor of what running water takes; loam is 1.",
+    },
+    Entry { name: "cohesion", unit: "1", min: 0.0, max: 1.0, about: "Share of the exchange with water withstood." },
+    Entry { name: "talus", unit: "°", min: 1.0, max: 89.0, about: "Steepest slope that stands." },
+    Entry { name: "permeability", unit: "m/s", min: 0.0, max: 10.0, about: "Saturated conductivity." },
+];
+
+impl SoilKind {
+    fn numbers(&self) -> [f32; 4] {
+        [self.erodibility, self.cohesion, self.talus, self.permeability]
+    }
+
+    fn of([erodibility, cohesion, talus, permeability]: [f32; 4]) -> Self {
+        Self { erodibility, cohesion, talus, permeability }
+    }
+}
+
+/// A kind of a recipe's own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Soil {
+    /// What it is called, in 1 to 100 bytes; no other kind's name.
+    pub name: String,
+    /// What it does.
+    pub kind: SoilKind,
+}
+
+impl Given for Soil {
+    const TABLE: &'static str = SOILS;
+    const PASSING: bool = false;
+
+    fn parse(list: &toml::Value) -> Result<Vec<Self>> {
+        let soils = rows::list(SOILS, list, MAX_KINDS - KINDS.len(), WRITTEN, |owner, row| {
+            let name = row.get("name").and_then(toml::Value::as_str);
+            let name = name.filter(|name| (1..=MAX_NAME).contains(&name.len()));
+            let allowed = || format!("a text of 1 to {MAX_NAME} bytes");
+            let given = || row.get("name").map_or("missing".to_string(), ToString::to_string);
+            let name = name.ok_or_else(|| Error::value(format!("{owner}.name"), given(), allowed()))?;
+            Ok(Self {
+                name: name.into(),
+                kind: SoilKind::of(rows::numbers(owner, row, &ENTRIES, &["name"])?.map(|x| x as f32)),
+            })
+        })?;
+        for (number, soil) in soils.iter().enumerate() {
+            let own = soils.iter().take(number).map(|soil| soil.name.as_str());
+            // No name is used twice, by a built-in kind among others.
+            if KINDS.iter().map(|(name, _)| *name).chain(own).any(|name| name == soil.name) {
+                let owner = format!("{}.name", rows::name(SOILS, number));
+                return Err(Error::value(owner, &soil.name, "a name that no other kind has"));
+            }
+        }
+        Ok(soils)
+    }
+
+    fn to_toml(&self) -> String {
+        let name = toml::Value::String(self.name.clone());
+        format!("{{ name = {name}, {} }}", rows::to_toml(self.kind.numbers(), &ENTRIES))
+    }
+
+    fn schema() -> serde_json::Value {
+        let name =
+            json!({"type": "string", "minLength": 1, "maxLength": MAX_NAME, "description": "What it is called."});
+        rows::schema(MAX_KINDS - KINDS.len(), &ENTRIES, Map::from_iter([("name".to_string(), name)]))
+    }
+
+    fn fit(soils: &[Self], terrain: &Terrain) -> Result<()> {
+        room(terrain, soils.len())
+    }
+
+    /// They are added to those that the terrain has.
+    fn put(soils: &[Self], terrain: &mut Terrain) -> Result<()> {
+        add(terrain, soils)
+    }
+}
+
+/// Adds kinds to those that a terrain has; their numbers go on where those end. Names are not kept.
+///
+/// # Errors
+/// When a figure is out of the limits that [`SoilKind`] names, or they become more than [`MAX_KINDS`]; as [`kinds`]. Nothing is changed
+/// then.
+pub fn add(terrain: &mut Terrain, soils: &[Soil]) -> Result<()> {
+    room(terrain, soils.len())?;
+    let numbers: Vec<_> = soils.iter().map(|soil| soil.kind.numbers()).collect();
+    for (number, figures) in numbers.iter().enumerate() {
+        let owner = rows::name(SOILS, number);
+        ENTRIES.iter().zip(figures).try_for_each(|(entry, x)| entry.check(&owner, f64::from(*x)).map(drop))?;
+    }
+    let more = rows::table(&numbers, &ENTRIES);
+    match terrain.tables.get_mut(SOILS) {
+        Some(table) => table.append(&more)?,
+        None => drop(terrain.tables.insert(SOILS.to_string(), more)),
+    }
+    Ok(())
+}
+
+/// Checks that a terrain can take `more` kinds.
+fn room(terrain: &Terrain, more: usize) -> Result<()> {
+    let count = kinds(terrain)?.len() + more;
+    match count <= MAX_KINDS {
+        true => Ok(()),
+        false => {
+            Err(Error::value(SOILS, format!("{count} kinds"), format!("up to {MAX_KINDS}, built-in ones among them")))
+        }
+    }
+}
+
+/// The kinds by number (layer `soil`): built-in ones, then the recipe's own.
+///
+/// # Errors
+/// When the terrain's table, which may come from anywhere, has not all columns in one length, has too many rows, or holds a number
+/// out of its limits.
+pub fn kinds(terrain: &Terrain) -> Result<Vec<SoilKind>> {
+    let mut kinds: Vec<SoilKind> = KINDS.iter().map(|(_, kind)| *kind).collect();
+    if let Some(table) = terrain.tables.get(SOILS) {
+        kinds.extend(rows::read(SOILS, table, &ENTRIES, MAX_KINDS - KINDS.len())?.into_iter().map(SoilKind::of));
+    }
+    Ok(kinds)
+}
+
+/// The number of the kind in each cell, all of them known; `None` where the terrain has no such layer.
+///
+/// # Errors
+/// As [`kinds`]; a layer that holds no numbers, or a number that is no kind's (naming the first such cell).
+pub fn soil(terrain: &Terrain) -> Result<Option<&Field<u32>>> {
+    let Some(layer) = terrain.layers.get(SOIL.name) else { return Ok(None) };
+    let Cells::Count(field) = &layer.cells else {
+        return Err(Error::layer(SOIL.name, "holds no numbers of kinds; whole numbers are needed"));
+    };
+    let count = kinds(terrain)?.len();
+    match field.as_slice().iter().position(|kind| *kind as usize >= count) {
+        None => Ok(Some(field)),
+        Some(k) => {
+            let (kind, [row, column]) = (field[k], [k / field.cols(), k % field.cols()]);
+            let cell = format!("row {row}, column {column} (counted from 0 in the north-west)");
+            let known = format!("there are {count} kinds, 0 to {}", count - 1);
+            Err(Error::layer(SOIL.name, format!("holds kind {kind} at {cell}; {known}")))
+        }
+    }
+}
+
+/// What kernels look up of the ground by the number of its kind: one array each, as long as there are kinds.
+///
+/// A kernel needs the plane of numbers ([`soil`]) and these; every number in the plane is within them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ground {
+    /// Factor of what running water takes; loam is 1.
+    pub erodibility: Vec<f32>,
+    /// Share, 0 to 1, of the exchange with running water that is withstood.
+    pub cohesion: Vec<f32>,
+    /// Steepest slope that stands, as rise over run.
+    pub tan_talus: Vec<f32>,
+    /// Saturated conductivity in m/s.
+    pub permeability: Vec<f32>,
+}
+
+impl Ground {
+    /// The look-up arrays of a terrain's kinds.
+    ///
+    /// # Errors
+    /// As [`kinds`].
+    pub fn of(terrain: &Terrain) -> Result<Self> {
+        let kinds = kinds(terrain)?;
+        let each = |of: fn(&SoilKind) -> f32| kinds.iter().map(of).collect();
+        Ok(Self {
+            erodibility: each(|kind| kind.erodibility),
+            cohesion: each(|kind| kind.cohesion),
+            tan_talus: each(|kind| tan(kind.talus)),
+            permeability: each(|kind| kind.permeability),
+        })
+    }
+}
+
+/// An angle in degrees as rise over run.
+fn tan(degrees: f32) -> f32 {
+    libm::tan(f64::from(degrees).to_radians()) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::Column;
+    use thalweg_core::terrain::grid::Grid;
+
+    fn terrain() -> Terrain {
+        Terrain::new(Grid::new([3, 4], 10.0).unwrap())
+    }
+
+    fn list(text: &str) -> Result<Vec<Soil>> {
+        Soil::parse(&text.parse::<toml::Table>().unwrap()["soils"])
+    }
+
+    const CHALK: &str = "{ name = \"chalk\", erodibility = 0.4, cohesion = 0.6, talus = 55, permeability = 1e-5 }";
+
+    #[test]
+    fn built_in_kinds_are_within_their_own_limits_and_numbered_as_named() {
+        for (name, kind) in KINDS {
+            for (entry, x) in ENTRIES.iter().zip(kind.numbers()) {
+                entry.check(name, f64::from(x)).unwrap();
+            }
+        }
+        let named = |number: u32| KINDS[number as usize].0;
+        assert_eq!(
+            [number::ROCK, number::GRAVEL, number::SAND, number::LOAM, number::CLAY, number::PEAT].map(named),
+            ["rock", "gravel", "sand", "loam", "clay", "peat"]
+        );
+    }
+
+    #[test]
+    fn erodibilities_and_cohesions_are_those_of_their_sources() {
+        let clayey = |percent: f64| 0.493 * libm::pow(10.0, 0.0182 * percent);
+        let [loam, clay] = [clayey(20.0), clayey(55.0)];
+        // Shields: θ (ρs − ρ) g d, θ = 0.045 for gravel and 0.033 for sand.
+        let [gravel, sand] = [0.045 * 16_187.0 * 0.02, 0.033 * 16_187.0 * 0.0005];
+        let kind = |number: u32| KINDS[number as usize].1;
+        for (number, stress) in [
+            (number::LOAM, loam),
+            (number::CLAY, clay),
+            (number::GRAVEL, gravel),
+            (number::SAND, sand),
+            (number::PEAT, 4.0),
+        ] {
+            // Two figures are given.
+            let want = (loam / stress).sqrt();
+            assert!((f64::from(kind(number).erodibility) / want - 1.0).abs() < 0.05, "{number}: {want}");
+        }
+        for (number, stress) in [(number::LOAM, loam), (number::CLAY, clay), (number::PEAT, 4.0)] {
+            assert!((f64::from(kind(number).cohesion) - stress / (stress + 4.0)).abs() < 0.006);
+        }
+        // Carsel and Parrish's centimetres a day.
+        for (number, cm) in [(number::SAND, 712.8), (number::LOAM, 24.96), (number::CLAY, 4.80)] {
+            assert!((f64::from(kind(number).permeability) / (cm / 8_640_000.0) - 1.0).abs() < 0.01);
+        }
+    }
+
+    #[test]
+    fn own_kinds_follow_the_built_in_ones() {
+        let chalk = list(&format!("soils = [{CHALK}]")).unwrap();
+        let mut land = terrain();
+        add(&mut land, &chalk).unwrap();
+        let second = Soil { name: "marl".into(), ..chalk[0].clone() };
+        add(&mut land, std::slice::from_ref(&second)).unwrap();
+        let kinds = kinds(&land).unwrap();
+        assert_eq!((kinds.len(), kinds[6], kinds[7]), (8, chalk[0].kind, second.kind));
+        assert_eq!(list(&format!("soils = [{}]", chalk[0].to_toml())).unwrap(), chalk);
+        let ground = Ground::of(&land).unwrap();
+        let lengths = [&ground.erodibility, &ground.cohesion, &ground.tan_talus, &ground.permeability].map(Vec::len);
+        assert_eq!(lengths, [8; 4]);
+        assert!((f64::from(ground.tan_talus[6]) - 55f64.to_radians().tan()).abs() < 1e-6);
+        assert_eq!(ground.erodibility[number::LOAM as usize], 1.0);
+        let many: Vec<_> = (0..249).map(|n| Soil { name: n.to_string(), ..chalk[0].clone() }).collect();
+        assert!(add(&mut land, &many).unwrap_err().to_string().contains("257 kinds: allowed is up to 256"));
+    }
+
+    #[test]
+    fn what_is_no_kind_is_named() {
+        for (row, words) in [
+            ("3", "soils[1] = 3"),
+            ("{ name = \"a\" }", "soils[1].erodibility = missing"),
+            (&CHALK.replace("\"chalk\"", "\"sand\""), "soils[1].name = sand: allowed is a name that no other kind has"),
+            (&CHALK.replace("\"chalk\"", "7"), "soils[1].name = 7"),
+            (&CHALK.replace("\"chalk\"", "\"\""), "soils[1].name"),
+            (&CHALK.replace("0.4", "-0.1"), "soils[1].erodibility = -0.1: allowed is 0 to 1000"),
+            (&CHALK.replace("0.6", "1.5"), "soils[1].cohesion = 1.5: allowed is 0 to 1"),
+            (&CHALK.replace("55", "90"), "soils[1].talus = 90°: allowed is 1 to 89°"),
+            (&CHALK.replace("1e-5", "nan"), "soils[1].permeability = NaN m/s"),
+            (&CHALK.replace("0.4", "\"x\""), "soils[1].erodibility = \"x\": allowed is a number"),
+            (&CHALK.replace("talus", "tallus"), "did you mean `talus`"),
+            (&format!("{CHALK}, {CHALK}"), "soils[2].name = chalk"),
+        ] {
+            let message = list(&format!("soils = [{row}]")).unwrap_err().to_string();
+            assert!(message.contains(words), "{message}");
+        }
+        assert!(list("soils = 3").unwrap_err().to_string().contains("a list of up to 250"));
+    }
+
+    #[test]
+    fn figures_out_of_their_limits_are_not_added() {
+        let chalk = list(&format!("soils = [{CHALK}]")).unwrap().remove(0);
+        let mut land = terrain();
+        for (kind, words) in [
+            (SoilKind { erodibility: f32::NAN, ..chalk.kind }, "soils[2].erodibility = NaN: allowed is 0 to 1000"),
+            (SoilKind { cohesion: 1.5, ..chalk.kind }, "soils[2].cohesion = 1.5: allowed is 0 to 1"),
+            (SoilKind { talus: 90.0, ..chalk.kind }, "soils[2].talus = 90°: allowed is 1 to 89°"),
+            (SoilKind { permeability: -1.0, ..chalk.kind }, "soils[2].permeability = -1 m/s: allowed is 0 to 10 m/s"),
+        ] {
+            let message = add(&mut land, &[chalk.clone(), Soil { kind, ..chalk.clone() }]).unwrap_err().to_string();
+            assert_eq!(message, words);
+            assert!(land.tables.is_empty());
+        }
+    }
+
+    #[test]
+    fn unknown_numbers_and_strange_tables_are_refused() {
+        let mut land = terrain();
+        assert_eq!(soil(&land).unwrap(), None);
+        let field = Field::generate([3, 4], |i, j| if (i, j) == (1, 2) { 6 } else { 5 });
+        land.insert(&SOIL, Cells::Count(field.clone())).unwrap();
+        let message = soil(&land).unwrap_err().to_string();
+        assert!(message.contains("holds kind 6 at row 1, column 2"), "{message}");
+        assert!(message.contains("there are 6 kinds, 0 to 5"), "{message}");
+        add(&mut land, &list(&format!("soils = [{CHALK}]")).unwrap()).unwrap();
+        assert_eq!(soil(&land).unwrap(), Some(&field));
+        let forge = |column: usize, values: Column| {
+            let mut other = land.clone();
+            other.tables.get_mut(SOILS).unwrap().columns[column].2 = values;
+            kinds(&other).unwrap_err().to_string()
+        };
+        assert!(forge(0, Column::Float(vec![f32::NAN])).contains("soils[1].erodibility = NaN"));
+        assert!(forge(1, Column::Float(vec![])).contains("one length"));
+        assert!(forge(2, Column::Int(vec![1])).contains("without the columns"));
+        land.layers.get_mut("soil").unwrap().cells = Cells::Float(Field::new([3, 4], 1.0));
+        assert!(soil(&land).unwrap_err().to_string().contains("whole numbers are needed"));
+    }
+}

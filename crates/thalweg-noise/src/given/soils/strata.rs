@@ -1,0 +1,529 @@
+//! [`Strata`]: beds of bedrock, hard and soft, one over the other, leaning and gently warped.
+
+use serde_json::Map;
+
+use crate::fractal::{Fractal, FractalSettings};
+use crate::given::Given;
+use crate::given::rows::{self, Entry};
+use crate::given::soils::tan;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Column, Table, Terrain};
+
+/// Name of a terrain's table of beds, a row a bed, the lowest first. Its columns are the fields of [`Bed`].
+pub const STRATA: &str = "strata";
+
+/// Name of a terrain's table, of one row, that says how the beds lie. Its columns are the fields of [`Lie`]. Without it they lie
+/// level, from height 0 up.
+pub const LIE: &str = "strata_lie";
+
+/// The largest number of beds.
+const MAX_BEDS: usize = 1000;
+
+/// The greatest thickness of all beds together, in metres: the accepted elevations.
+const MAX_THICKNESS: f64 = 32_000.0;
+
+/// How a bed is written in a recipe.
+const WRITTEN: &str = "{ thickness = metres, hardness = share, talus = degrees }";
+
+/// A bed of rock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bed {
+    /// Thickness in metres, 0.1 to 10 000.
+    pub thickness: f64,
+    /// Share of a cut that it withstands, as the layer `hardness`: 0 is dug like loose ground, 1 not at all.
+    pub hardness: f32,
+    /// Steepest slope that stands in it, in degrees from level, 1 to 89.
+    pub talus: f32,
+}
+
+const ENTRIES: [Entry; 3] = [
+    Entry { name: "thickness", unit: "m", min: 0.1, max: 10_000.0, about: "Thickness; the lowest bed comes first." },
+    Entry { name: "hardness", unit: "1", min: 0.0, max: 1.0, about: "Share of a cut that it withstands." },
+    Entry { name: "talus", unit: "°", min: 1.0, max: 89.0, about: "Steepest slope that stands in it." },
+];
+
+impl Bed {
+    fn numbers(&self) -> [f32; 3] {
+        [self.thickness as f32, self.hardness, self.talus]
+    }
+
+    fn of([thickness, hardness, talus]: [f32; 3]) -> Self {
+        Self { thickness: thickness.into(), hardness, talus }
+    }
+
+    /// Thickness in units.
+    fn units(&self) -> i64 {
+        libm::round(self.thickness * UNITS) as i64
+    }
+}
+
+/// How beds lie.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Lie {
+    /// Height in metres, −16 000 to 16 000, in the world's north-western corner, at which the lowest bed begins.
+    pub base: f64,
+    /// How steeply they lean, as fall over run, 0 to 1 m/m.
+    pub dip: f64,
+    /// Towards where they fall, in degrees clockwise from north, 0 to 360.
+    pub direction: f64,
+    /// How far they are warped up and down, in metres, 0 to 10 000: three standard deviations.
+    pub warp: f64,
+    /// Length of a warp in metres, 1 to 10 000 000.
+    pub wavelength: f64,
+    /// What the warp's noise is drawn from: another number is another warp.
+    pub seed: i64,
+}
+
+const LIE_ENTRIES: [Entry; 5] = [
+    Entry { name: "base", unit: "m", min: -16_000.0, max: 16_000.0, about: "" },
+    Entry { name: "dip", unit: "m/m", min: 0.0, max: 1.0, about: "" },
+    Entry { name: "direction", unit: "°", min: 0.0, max: 360.0, about: "" },
+    Entry { name: "warp", unit: "m", min: 0.0, max: 10_000.0, about: "" },
+    Entry { name: "wavelength", unit: "m", min: 1.0, max: 1e7, about: "" },
+];
+
+impl Default for Lie {
+    fn default() -> Self {
+        Self { base: 0.0, dip: 0.0, direction: 0.0, warp: 0.0, wavelength: 1000.0, seed: 0 }
+    }
+}
+
+impl Given for Bed {
+    const TABLE: &'static str = STRATA;
+    const PASSING: bool = false;
+
+    /// The lowest first.
+    fn parse(list: &toml::Value) -> Result<Vec<Self>> {
+        let beds = rows::list(STRATA, list, MAX_BEDS, WRITTEN, |owner, row| {
+            Ok(Self::of(rows::numbers(owner, row, &ENTRIES, &[])?.map(|x| x as f32)))
+        })?;
+        period(&beds).map(|_| beds)
+    }
+
+    fn to_toml(&self) -> String {
+        format!("{{ {} }}", rows::to_toml(self.numbers(), &ENTRIES))
+    }
+
+    fn schema() -> serde_json::Value {
+        rows::schema(MAX_BEDS, &ENTRIES, Map::new())
+    }
+
+    fn fit(_: &[Self], terrain: &Terrain) -> Result<()> {
+        strata(terrain).map(drop)
+    }
+
+    /// They lie in place of those that the terrain has.
+    fn put(beds: &[Self], terrain: &mut Terrain) -> Result<()> {
+        set(terrain, beds)
+    }
+}
+
+/// Gives a terrain beds, the lowest first, in place of any that it has, level from height 0 up until [`lay`] says otherwise. Other
+/// figures out of their limits, or more than 1000 beds, are refused when the table is read ([`strata()`]).
+///
+/// # Errors
+/// When there is none, or all together are thicker than 32 000 m.
+pub fn set(terrain: &mut Terrain, beds: &[Bed]) -> Result<()> {
+    period(beds)?;
+    let numbers: Vec<_> = beds.iter().map(Bed::numbers).collect();
+    terrain.tables.insert(STRATA.into(), rows::table(&numbers, &ENTRIES));
+    terrain.tables.remove(LIE);
+    Ok(())
+}
+
+/// Says how the beds of a terrain lie.
+///
+/// # Errors
+/// When a number is out of the limits that [`Lie`] names.
+pub fn lay(terrain: &mut Terrain, lie: &Lie) -> Result<()> {
+    let values = [lie.base, lie.dip, lie.direction, lie.warp, lie.wavelength];
+    let mut numbers = [0.0; 5];
+    for ((number, entry), value) in numbers.iter_mut().zip(&LIE_ENTRIES).zip(values) {
+        *number = entry.check(LIE, value)? as f32;
+    }
+    let mut table = rows::table(&[numbers], &LIE_ENTRIES);
+    table.columns.push(("seed".into(), "1".into(), Column::Int(vec![lie.seed])));
+    terrain.tables.insert(LIE.into(), table);
+    Ok(())
+}
+
+/// Units from the foot of the lowest bed to the top of the highest: after that they repeat.
+fn period(beds: &[Bed]) -> Result<i32> {
+    let sum: i64 = beds.iter().map(Bed::units).sum();
+    let metres = sum as f64 / UNITS;
+    match i32::try_from(sum) {
+        Ok(sum) if !beds.is_empty() && metres <= MAX_THICKNESS => Ok(sum),
+        _ => {
+            let allowed = format!("1 bed and more, of 0.1 to {MAX_THICKNESS} m together");
+            Err(Error::value(STRATA, format!("{} beds of {metres} m together", beds.len()), allowed))
+        }
+    }
+}
+
+/// The beds of a terrain; `None` where it has no such table.
+///
+/// # Errors
+/// When the tables, which may come from anywhere, have not all columns in one length, too many rows (how they lie: other than one),
+/// or a number out of its limits; and as [`Strata::new`].
+pub fn strata(terrain: &Terrain) -> Result<Option<Strata>> {
+    let Some(table) = terrain.tables.get(STRATA) else { return Ok(None) };
+    let beds: Vec<_> = rows::read(STRATA, table, &ENTRIES, MAX_BEDS)?.into_iter().map(Bed::of).collect();
+    let lie = terrain.tables.get(LIE).map(lie).transpose()?.unwrap_or_default();
+    Strata::new(&beds, &lie, &terrain.grid).map(Some)
+}
+
+/// How a table says that beds lie.
+fn lie(table: &Table) -> Result<Lie> {
+    let rows = rows::read(LIE, table, &LIE_ENTRIES, 1)?;
+    let ([[base, dip, direction, warp, wavelength]], Some([seed])) = (rows.as_slice(), table.ints("seed")) else {
+        return Err(Error::layer(LIE, "is a table of other than one row, or without the column seed (whole)"));
+    };
+    let [base, dip, direction, warp, wavelength] = [base, dip, direction, warp, wavelength].map(|x| f64::from(*x));
+    Ok(Lie { base, dip, direction, warp, wavelength, seed: *seed })
+}
+
+/// Beds ready to be looked up: what lies at a height is one division and a step or two through a table.
+#[derive(Debug, Clone)]
+pub struct Strata {
+    /// Top of each bed in units over the lowest one's foot.
+    tops: Vec<i32>,
+    hardness: Vec<f32>,
+    tan_talus: Vec<f32>,
+    /// The bed at the foot of each piece of 2^`shift` units.
+    first: Vec<u16>,
+    shift: u32,
+    period: i32,
+    /// Units to add for each world row and column.
+    slope: [f64; 2],
+    /// Units to add in the world's cell (0, 0), but for the warp.
+    offset: f64,
+    warp: Option<Warp>,
+}
+
+/// Pieces of the table at least, unless beds are very thin: few beds share one.
+const PIECES: i32 = 2048;
+
+impl Strata {
+    /// Beds, the lowest first, as they lie in the world of a grid. Their figures are within the limits that [`Bed`] and [`Lie`] name.
+    ///
+    /// # Errors
+    /// When there are none, more than 1000, one of them has no thickness, or all together are thicker than 32 000 m.
+    pub fn new(beds: &[Bed], lie: &Lie, grid: &Grid) -> Result<Self> {
+        let period = period(beds)?;
+        if beds.len() > MAX_BEDS {
+            return Err(Error::value(STRATA, format!("{} beds", beds.len()), format!("up to {MAX_BEDS}")));
+        }
+        if let Some((n, bed)) = beds.iter().enumerate().find(|(_, bed)| bed.units() < 1) {
+            let name = format!("{STRATA}, bed {}, thickness", n + 1);
+            return Err(Error::value(name, format!("{} m", bed.thickness), "above 0 m"));
+        }
+        let tops: Vec<i32> = beds
+            .iter()
+            .scan(0, |top, bed| {
+                *top += bed.units() as i32;
+                Some(*top)
+            })
+            .collect();
+        let shift = (period / PIECES).max(1).ilog2();
+        let bed_at = |units: i32| tops.partition_point(|top| *top <= units) as u16;
+        let first = (0..=(period - 1) >> shift).map(|piece| bed_at(piece << shift)).collect();
+        let (sin, cos) = libm::sincos(lie.direction.to_radians());
+        // Beds fall towards the direction; what they fall is added to a height, so that they can be looked up as if level.
+        let slope = [-cos, sin].map(|part| part * lie.dip * grid.cell * UNITS);
+        Ok(Self {
+            hardness: beds.iter().map(|bed| bed.hardness).collect(),
+            tan_talus: beds.iter().map(|bed| tan(bed.talus)).collect(),
+            first,
+            shift,
+            period,
+            offset: 0.5 * (slope[0] + slope[1]) - lie.base * UNITS,
+            slope,
+            warp: (lie.warp > 0.0).then(|| Warp::new(lie, grid)),
+            tops,
+        })
+    }
+
+    /// [`Height`](thalweg_core::terrain::height::Height) units to add to a height in world cell (row, column), for [`Strata::hardness`] and
+    /// [`Strata::talus`]: whole repetitions of the beds are left out, so that the sum with any accepted elevation fits.
+    #[inline]
+    pub fn lean(&self, row: i64, column: i64) -> i32 {
+        let plane = self.offset + self.slope[0] * row as f64 + self.slope[1] * column as f64;
+        let units = plane - self.warp.as_ref().map_or(0.0, |warp| warp.at(row, column));
+        let period = i64::from(self.period);
+        let over = (units.floor() as i64).rem_euclid(period);
+        (if over > period / 2 { over - period } else { over }) as i32
+    }
+
+    /// Number of the bed, 0 the lowest, at a height, in [`Height`](thalweg_core::terrain::height::Height) units, to which the place's
+    /// [lean](Strata::lean) is added.
+    #[inline]
+    pub fn bed(&self, height_plus_lean: i32) -> usize {
+        let units = height_plus_lean.rem_euclid(self.period);
+        let mut bed = usize::from(self.first[(units >> self.shift) as usize]);
+        // The last top is the period, and above all that remains.
+        while self.tops[bed] <= units {
+            bed += 1;
+        }
+        bed
+    }
+
+    /// Share of a cut, 0 to 1, that the rock there withstands.
+    #[inline]
+    pub fn hardness(&self, height_plus_lean: i32) -> f32 {
+        self.hardness[self.bed(height_plus_lean)]
+    }
+
+    /// Steepest slope that stands in the rock there, as rise over run (the tangent of its angle).
+    #[inline]
+    pub fn talus(&self, height_plus_lean: i32) -> f32 {
+        self.tan_talus[self.bed(height_plus_lean)]
+    }
+}
+
+/// How far beds are warped up, on points some way apart; between them along straight lines.
+#[derive(Debug, Clone)]
+struct Warp {
+    /// Units, by point.
+    points: Field<f64>,
+    /// Points a cell.
+    pace: f64,
+    /// World number of the first row and column of points, less a half cell in points.
+    start: [f64; 2],
+}
+
+/// Points to a wavelength.
+const POINTS: f64 = 8.0;
+
+/// Octaves of the warp: finer ones would only roughen.
+const OCTAVES: u32 = 2;
+
+impl Warp {
+    fn new(lie: &Lie, grid: &Grid) -> Self {
+        // Where a cell is wider than that, the grid cannot carry the warp, and the noise fades.
+        let spacing = (lie.wavelength / POINTS).max(grid.cell);
+        let noise = Fractal::new(
+            &FractalSettings::fbm(OCTAVES, lie.wavelength, 0.4),
+            None,
+            Key::ZERO.and(lie.seed as u64),
+            spacing,
+        );
+        let pace = grid.cell / spacing;
+        // Points lie in the middle of cells of that spacing, of the same world.
+        let at = |cell: i64| (cell as f64 + 0.5) * pace - 0.5;
+        let first = [0, 1].map(|a| at(grid.origin[a]).floor());
+        let size = [0, 1].map(|a| (at(grid.origin[a] + grid.size[a] as i64 - 1).floor() - first[a]) as usize + 2);
+        let origin = first.map(|x| x as i64);
+        let around = Grid { size, world: size, cell: spacing, origin, ..grid.clone() };
+        let mut points = Field::new(size, 0.0);
+        let mut line = vec![0.0; size[1]];
+        for i in 0..size[0] {
+            noise.row(&around, i, &mut line);
+            for (point, n) in points.row_mut(i).iter_mut().zip(&line) {
+                *point = lie.warp * UNITS * f64::from(*n);
+            }
+        }
+        Self { points, pace, start: first.map(|x| x + 0.5 - 0.5 * pace) }
+    }
+
+    /// Units in a world cell; beyond the window as at its rim.
+    #[inline]
+    fn at(&self, row: i64, column: i64) -> f64 {
+        let size = self.points.size();
+        let place = |cell: i64, axis: usize| {
+            let x = (cell as f64 * self.pace - self.start[axis]).clamp(0.0, (size[axis] - 1) as f64);
+            let from = (x as usize).min(size[axis] - 2);
+            (from, x - from as f64)
+        };
+        let ((i, v), (j, u)) = (place(row, 0), place(column, 1));
+        let along = |i: usize| {
+            let row = &self.points.row(i)[j..j + 2];
+            row[0] + u * (row[1] - row[0])
+        };
+        let (north, south) = (along(i), along(i + 1));
+        north + v * (south - north)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::field::Window;
+
+    fn bed(thickness: f64, hardness: f32, talus: f32) -> Bed {
+        Bed { thickness, hardness, talus }
+    }
+
+    fn grid() -> Grid {
+        Grid::new([60, 80], 25.0).unwrap()
+    }
+
+    /// The bed found by climbing from the lowest one's foot, over and over, in whole units.
+    fn climbed(beds: &[Bed], height: i64) -> usize {
+        let sum: i64 = beds.iter().map(Bed::units).sum();
+        let mut foot = -sum * (1 + height.abs() / sum);
+        loop {
+            for (number, bed) in beds.iter().enumerate() {
+                if height < foot + bed.units() {
+                    return number;
+                }
+                foot += bed.units();
+            }
+        }
+    }
+
+    #[test]
+    fn looked_up_beds_are_those_found_by_climbing() {
+        let key = Key::new(5, "beds");
+        for (number, most) in [(1, 40.0), (2, 9.0), (7, 200.0), (400, 3.0), (1000, 32.0), (3, 10_000.0)] {
+            let beds: Vec<_> = (0..number)
+                .map(|n| {
+                    let key = key.and(number).and(n);
+                    bed(
+                        0.1 + (most - 0.1) * key.unit(),
+                        key.and(1).unit() as f32,
+                        1.0 + 80.0 * key.and(2).unit() as f32,
+                    )
+                })
+                .collect();
+            let strata = Strata::new(&beds, &Lie::default(), &grid()).unwrap();
+            // Each border from both sides, and heights anywhere, which are climbed to over all repetitions.
+            let borders = strata.tops.iter().flat_map(|top| [*top - 1, *top, *top - strata.period]);
+            let anywhere = (0..400).map(|n| (key.and(n).bits() % (1 << 32)) as u32 as i32);
+            for height in borders.chain(anywhere).chain([i32::MIN, i32::MAX, 0, -1]) {
+                let want = climbed(&beds, height.into());
+                assert_eq!(strata.bed(height), want, "{height} over {number} beds");
+                assert_eq!(strata.hardness(height), beds[want].hardness);
+                assert_eq!(strata.talus(height), tan(beds[want].talus));
+            }
+        }
+    }
+
+    #[test]
+    fn a_bed_without_thickness_is_refused_by_its_number() {
+        for thickness in [0.0, 1e-7, -3.0, f64::NAN] {
+            let beds = [bed(20.0, 0.9, 70.0), bed(thickness, 0.1, 30.0)];
+            let refused = Strata::new(&beds, &Lie::default(), &grid()).err().map(|error| error.to_string());
+            assert!(refused.as_ref().is_some_and(|text| text.contains("bed 2")), "{thickness}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn beds_fall_towards_their_direction() {
+        let beds = [bed(20.0, 0.9, 70.0), bed(30.0, 0.1, 30.0)];
+        let lie = |dip, direction| Lie { dip, direction, ..Lie::default() };
+        // Down to the east by a quarter: 40 cells of 25 m further on the same bed lies 250 m, five periods, lower.
+        let strata = Strata::new(&beds, &lie(0.25, 90.0), &grid()).unwrap();
+        for row in [0, 17, 59] {
+            for (column, height) in [(0, 10), (3, 44), (30, -3)] {
+                let near = height * 65_536 + strata.lean(row, column);
+                let far = (height - 250) * 65_536 + strata.lean(row, column + 40);
+                // The sine of a right angle is exact; the lean is rounded down in either place.
+                assert!((near - far).rem_euclid(strata.period).min((far - near).rem_euclid(strata.period)) <= 1);
+                assert_eq!(strata.bed(near), strata.bed(far));
+            }
+        }
+        // A place x metres to the east, and a height z: the depth in the pile is z + x/4 there.
+        for column in 0..80 {
+            let x = (column as f64 + 0.5) * 25.0;
+            let depth = (100.0 + 0.25 * x).rem_euclid(50.0);
+            let want = usize::from(depth >= 20.0);
+            if (depth - 20.0).abs() > 1e-3 && depth > 1e-3 && depth < 49.999 {
+                assert_eq!(strata.bed(100 * 65_536 + strata.lean(7, column)), want, "{column}");
+            }
+        }
+        // To the south it is rows that count, and to the north they count the other way.
+        let [south, north] = [180.0, 0.0].map(|a| Strata::new(&beds, &lie(0.02, a), &grid()).unwrap());
+        for strata in [&south, &north] {
+            assert!((strata.lean(5, 3) - strata.lean(5, 60)).abs() <= 1);
+        }
+        assert!((south.lean(11, 0) - south.lean(1, 0) - 5 * 65_536).abs() <= 1);
+        assert!((north.lean(11, 0) - north.lean(1, 0) + 5 * 65_536).abs() <= 1);
+        // The base lifts all.
+        let lifted = Strata::new(&beds, &Lie { base: 13.0, ..Lie::default() }, &grid()).unwrap();
+        assert_eq!(lifted.bed(13 * 65_536 + lifted.lean(0, 0)), 0);
+        assert_eq!(lifted.bed(13 * 65_536 - 1 + lifted.lean(0, 0)), 1);
+        // Any accepted elevation with any lean fits.
+        let wide = Grid { world: [1 << 16, 1 << 16], ..Grid::new([60, 80], 1e5).unwrap() };
+        let strata =
+            Strata::new(&[bed(10_000.0, 0.5, 40.0), bed(9_000.0, 0.5, 40.0)], &lie(1.0, 200.0), &wide).unwrap();
+        for at in [0, 1000, 65_535] {
+            for height in [thalweg_core::terrain::height::Height::MIN.0, thalweg_core::terrain::height::Height::MAX.0] {
+                assert!(height.checked_add(strata.lean(at, at)).is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn a_warp_is_that_of_the_world_whatever_the_window_and_nearly_so_whatever_the_cell() {
+        let beds = [bed(500.0, 0.9, 70.0), bed(500.0, 0.1, 30.0)];
+        let lie = Lie { warp: 60.0, wavelength: 900.0, seed: 3, ..Lie::default() };
+        let whole = Strata::new(&beds, &lie, &grid()).unwrap();
+        let window = Window { start: [11, 23], size: [20, 31] };
+        let part = Strata::new(&beds, &lie, &grid().window(window)).unwrap();
+        let fine = Strata::new(&beds, &lie, &Grid::new([180, 240], 25.0 / 3.0).unwrap()).unwrap();
+        let (mut low, mut high) = (i32::MAX, i32::MIN);
+        for row in 0..60 {
+            for column in 0..80 {
+                let lean = whole.lean(row, column);
+                (low, high) = (low.min(lean), high.max(lean));
+                if (11..31).contains(&row) && (23..54).contains(&column) {
+                    assert_eq!(lean, part.lean(row, column));
+                }
+                // The middle one of nine finer cells lies in the same place.
+                assert!((lean - fine.lean(3 * row + 1, 3 * column + 1)).abs() <= 1, "{row}, {column}");
+            }
+        }
+        // 60 m are three deviations: over several wavelengths at least one of them either way, and never six.
+        assert!(low < -10 * 65_536 && high > 10 * 65_536, "{low} {high}");
+        assert!(low > -120 * 65_536 && high < 120 * 65_536);
+        // Beyond the window it is the rim's.
+        assert_eq!(part.lean(-5, 30), part.lean(-9, 30));
+    }
+
+    #[test]
+    fn beds_go_to_a_terrain_and_come_back() {
+        let list = |text: &str| Bed::parse(&text.parse::<toml::Table>().unwrap()["strata"]);
+        let text = "{ thickness = 40, hardness = 0.9, talus = 70.0 }, { thickness = 25.5, hardness = 0.2, talus = 30 }";
+        let beds = list(&format!("strata = [{text}]")).unwrap();
+        assert_eq!(beds, [bed(40.0, 0.9, 70.0), bed(25.5, 0.2, 30.0)]);
+        let written: Vec<_> = beds.iter().map(Bed::to_toml).collect();
+        assert_eq!(list(&format!("strata = [{}]", written.join(", "))).unwrap(), beds);
+        let mut terrain = Terrain::new(grid());
+        assert!(strata(&terrain).unwrap().is_none());
+        set(&mut terrain, &beds).unwrap();
+        let lie = Lie { base: 12.5, dip: 0.25, direction: 45.0, warp: 8.0, wavelength: 700.0, seed: -9 };
+        lay(&mut terrain, &lie).unwrap();
+        let (got, want) = (strata(&terrain).unwrap().unwrap(), Strata::new(&beds, &lie, &grid()).unwrap());
+        for (row, column) in [(0, 0), (12, 70), (59, 79)] {
+            assert_eq!(got.lean(row, column), want.lean(row, column));
+        }
+        set(&mut terrain, &beds).unwrap();
+        assert_eq!(strata(&terrain).unwrap().unwrap().lean(30, 30), 0, "new beds lie level");
+        for (text, words) in [
+            ("strata = []", "strata = 0 beds of 0 m together: allowed is 1 bed and more"),
+            ("strata = [{ thickness = 0, hardness = 0, talus = 30 }]", "strata[1].thickness = 0 m"),
+            ("strata = [{ thickness = 9, hardness = 1.1, talus = 30 }]", "strata[1].hardness = 1.1"),
+            ("strata = [{ thickness = 9, hardness = 1, talus = 0 }]", "strata[1].talus = 0°"),
+            ("strata = [{ thicknes = 9 }]", "did you mean `thickness`"),
+        ] {
+            let message = list(text).unwrap_err().to_string();
+            assert!(message.contains(words), "{message}");
+        }
+        let thick = vec![bed(10_000.0, 0.5, 40.0); 4];
+        assert!(set(&mut terrain, &thick).unwrap_err().to_string().contains("40000 m together"));
+        lay(&mut terrain, &lie).unwrap();
+        let forge = |name: &str, column: usize, values: Column| {
+            let mut other = terrain.clone();
+            other.tables.get_mut(name).unwrap().columns[column].2 = values;
+            strata(&other).unwrap_err().to_string()
+        };
+        assert!(forge(STRATA, 0, Column::Float(vec![0.0, 1.0])).contains("strata[1].thickness"));
+        assert!(forge(STRATA, 0, Column::Float(vec![2.0])).contains("one length"));
+        assert!(forge(LIE, 1, Column::Float(vec![-1.0])).contains("strata_lie[1].dip"));
+        assert!(forge(LIE, 5, Column::Float(vec![1.0])).contains("seed"));
+    }
+}

@@ -1,0 +1,231 @@
+//! [`Spring`]: water that keeps running out of the ground at a place; the table of springs that models of water read.
+
+use serde_json::Map;
+
+use crate::given::Given;
+use crate::given::rows::{self, Entry, X, Y};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::{Column, Table, Terrain, within};
+
+/// The table's name. Its columns are `row` and `column` (world cell) and `rate` (m³/s).
+pub const SPRINGS: &str = "springs";
+
+/// The largest number of springs in a stage.
+const MAX_SPRINGS: usize = 100_000;
+
+/// How a spring is written in a recipe.
+const WRITTEN: &str = "{ x = metres, y = metres, rate = m³/s }";
+
+/// Greatest rate of a spring in m³/s: more than all rivers of the Earth together.
+pub const MAX_RATE: f64 = 1e7;
+
+const RATE: Entry = Entry { name: "rate", unit: "m³/s", min: 0.0, max: MAX_RATE, about: "Water." };
+
+const ENTRIES: [Entry; 3] = [X, Y, RATE];
+
+/// A spring at a place in the world, whatever its cells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spring {
+    /// Metres eastward from the world's north-western corner.
+    pub x: f64,
+    /// Metres southward from there.
+    pub y: f64,
+    /// Water in m³/s, 0 to [`MAX_RATE`].
+    pub rate: f64,
+}
+
+/// A spring's cell in a terrain and its rate in m³/s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpringSource {
+    /// Row and column in the terrain's own window.
+    pub cell: [usize; 2],
+    /// Water in m³/s.
+    pub rate: f64,
+}
+
+impl Spring {
+    /// Checks what can be checked without a grid; `name` is said in messages.
+    ///
+    /// # Errors
+    /// A place over 10⁹ m off, a rate that is negative or over [`MAX_RATE`], anything that is no number.
+    pub fn check(&self, name: &str) -> Result<()> {
+        ENTRIES.iter().zip(self.numbers()).try_for_each(|(entry, x)| entry.check(name, x).map(drop))
+    }
+
+    fn numbers(&self) -> [f64; 3] {
+        [self.x, self.y, self.rate]
+    }
+
+    /// The world cell (row, column) of `grid` that the spring rises in; `name` is said in messages.
+    ///
+    /// # Errors
+    /// As [`Spring::check`], and a place outside the world.
+    pub fn cell(&self, name: &str, grid: &Grid) -> Result<[i64; 2]> {
+        self.check(name)?;
+        cell_of(name, [self.x, self.y], grid)
+    }
+}
+
+/// The world cell (row, column) round a place in metres; `name` is said of it in messages.
+///
+/// # Errors
+/// A place outside the world.
+pub fn cell_of(name: &str, [x, y]: [f64; 2], grid: &Grid) -> Result<[i64; 2]> {
+    world_cell(grid, [y, x]).map_err(|axis| {
+        let (key, value) = [("y", y), ("x", x)][axis];
+        Error::value(format!("{name}.{key}"), format!("{value} m"), grid.span(axis))
+    })
+}
+
+/// The world cell (row, column) that holds a place `[y, x]`, metres southward and eastward; the world's far sides belong to it.
+///
+/// # Errors
+/// The axis (0 is y) along which the place lies outside.
+pub fn world_cell(grid: &Grid, place: [f64; 2]) -> std::result::Result<[i64; 2], usize> {
+    let last = |axis: usize| grid.first[axis] + grid.world[axis] as i64 - 1;
+    match grid.outside(place) {
+        Some(axis) => Err(axis),
+        None => Ok([0, 1].map(|axis| ((place[axis] / grid.cell).floor() as i64).min(last(axis)))),
+    }
+}
+
+impl Given for Spring {
+    const TABLE: &'static str = SPRINGS;
+    const PASSING: bool = true;
+
+    fn parse(list: &toml::Value) -> Result<Vec<Self>> {
+        rows::list(SPRINGS, list, MAX_SPRINGS, WRITTEN, |owner, row| {
+            let [x, y, rate] = rows::numbers(owner, row, &ENTRIES, &[])?;
+            Ok(Self { x, y, rate })
+        })
+    }
+
+    fn to_toml(&self) -> String {
+        format!("{{ {} }}", rows::to_toml(self.numbers(), &ENTRIES))
+    }
+
+    fn schema() -> serde_json::Value {
+        rows::schema(MAX_SPRINGS, &ENTRIES, Map::new())
+    }
+
+    fn widen(&mut self, times: f64) {
+        self.x *= times;
+        self.y *= times;
+    }
+
+    fn check(rows: &[Self], grid: &Grid) -> Result<()> {
+        table(rows, grid).map(drop)
+    }
+
+    fn fit(_: &[Self], terrain: &Terrain) -> Result<()> {
+        sources(terrain).map(drop)
+    }
+
+    /// They are added to those that the terrain has.
+    fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
+        add(terrain, rows)
+    }
+}
+
+/// The springs' table on `grid`: a row a spring, in their order, with the columns of [`SPRINGS`].
+///
+/// # Errors
+/// As [`Spring::cell`].
+pub fn table(springs: &[Spring], grid: &Grid) -> Result<Table> {
+    let named = springs.iter().enumerate().map(|(number, spring)| spring.cell(&name(number), grid));
+    let cells = named.collect::<Result<Vec<_>>>()?;
+    let rates = springs.iter().map(|spring| spring.rate as f32).collect();
+    Ok(Table::at(cells).with(RATE.name, RATE.unit, Column::Float(rates)))
+}
+
+/// Adds springs to those that a terrain has; one at a time or all at once makes no difference. Springs of the world that lie outside the
+/// terrain's window are left out.
+///
+/// # Errors
+/// As [`Spring::cell`], and as [`sources`] for the table that the terrain has.
+pub fn add(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
+    let more = table(springs, &terrain.grid)?;
+    // A tile has the springs that lie in it.
+    let more = within(&more, &terrain.grid);
+    sources(terrain)?;
+    match terrain.tables.get_mut(SPRINGS) {
+        Some(table) => table.append(&more)?,
+        None => drop(terrain.tables.insert(SPRINGS.to_string(), more)),
+    }
+    Ok(())
+}
+
+/// The springs of a terrain's table, in its order; none without a table.
+///
+/// # Errors
+/// A table, which may come from anywhere, of other columns than those of [`SPRINGS`] or of columns unlike in length; a cell outside the
+/// terrain; a rate that is not 0 to [`MAX_RATE`].
+pub fn sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
+    let Some(table) = terrain.tables.get(SPRINGS) else { return Ok(Vec::new()) };
+    let without = || Error::layer(SPRINGS, "is a table without the columns row, column (whole) and rate");
+    let rates = table.floats(RATE.name).ok_or_else(without)?;
+    if table.columns.len() != 3 {
+        return Err(Error::layer(SPRINGS, "is a table of other columns than row, column and rate"));
+    }
+    let source = |(number, (cell, rate)): (usize, ([usize; 2], &f32))| {
+        Ok(SpringSource { cell, rate: RATE.check(&name(number), f64::from(*rate))? })
+    };
+    rows::cells(SPRINGS, table, &terrain.grid)?.into_iter().zip(rates).enumerate().map(source).collect()
+}
+
+/// How messages call the spring at index `number` of a list, by its place counted from 1: `springs[1]` for 0.
+pub fn name(number: usize) -> String {
+    rows::name(SPRINGS, number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::field::Window;
+
+    #[test]
+    fn places_become_cells_and_come_back() {
+        let grid = Grid::new([30, 40], 10.0).unwrap();
+        let spring = |x, y| Spring { x, y, rate: 2.0 };
+        for (x, y, want) in [(0.0, 0.0, [0, 0]), (9.99, 10.0, [1, 0]), (400.0, 300.0, [29, 39]), (155.0, 5.0, [0, 15])]
+        {
+            assert_eq!(spring(x, y).cell("s", &grid).unwrap(), want);
+        }
+        let mut terrain = Terrain::new(grid);
+        add(&mut terrain, &[spring(155.0, 5.0)]).unwrap();
+        add(&mut terrain, &[spring(0.0, 299.0)]).unwrap();
+        let want = [SpringSource { cell: [0, 15], rate: 2.0 }, SpringSource { cell: [29, 0], rate: 2.0 }];
+        assert_eq!(sources(&terrain).unwrap(), want);
+        let tile = terrain.window(Window { start: [20, 0], size: [10, 10] });
+        assert_eq!(sources(&tile).unwrap(), [SpringSource { cell: [9, 0], rate: 2.0 }]);
+    }
+
+    #[test]
+    fn what_is_no_spring_is_named() {
+        let grid = Grid::new([30, 40], 10.0).unwrap();
+        for (x, y, rate, words) in [
+            (400.5, 0.0, 1.0, "springs[1].x = 400.5 m: allowed is 0 to 400 m (the world's width)"),
+            (0.0, 300.5, 1.0, "springs[1].y = 300.5 m: allowed is 0 to 300 m (the world's height)"),
+            (-1.0, 0.0, 1.0, "springs[1].x = -1 m"),
+            (0.0, f64::NAN, 1.0, "springs[1].y = NaN m"),
+            (0.0, 0.0, -0.5, "springs[1].rate = -0.5 m³/s"),
+            (0.0, 0.0, f64::INFINITY, "springs[1].rate = inf m³/s"),
+        ] {
+            let message = table(&[Spring { x, y, rate }], &grid).unwrap_err().to_string();
+            assert!(message.starts_with(words), "{message}");
+        }
+        let mut terrain = Terrain::new(grid.clone());
+        terrain.tables.insert(SPRINGS.into(), table(&[Spring { x: 0.0, y: 0.0, rate: 1.0 }], &grid).unwrap());
+        let forge = |column: usize, values: Column| {
+            let mut other = terrain.clone();
+            other.tables.get_mut(SPRINGS).unwrap().columns[column].2 = values;
+            sources(&other).unwrap_err().to_string()
+        };
+        assert!(forge(0, Column::Int(vec![30])).contains("springs[1].row = 30: allowed is 0 to 29"));
+        assert!(forge(1, Column::Int(vec![i64::MIN])).contains("springs[1].column"));
+        assert!(forge(2, Column::Float(vec![f32::NAN])).contains("springs[1].rate = NaN"));
+        assert!(forge(2, Column::Float(vec![])).contains("one length"));
+        assert!(forge(2, Column::Int(vec![1])).contains("without the columns"));
+    }
+}

@@ -1,0 +1,252 @@
+//! Subdivided lattices: diamond-square and mid-point displacement, by hashing (level, position).
+//!
+//! A world's lattice is a square of 2ⁿ × 2ⁿ intervals over its longer side. Level 0 has the four corners; every level
+//! halves the interval, keeps the points that were there, and sets new ones to the mean of their neighbours plus a
+//! keyed displacement. A point depends on few points of the level before, so any rectangle of the lattice is computed
+//! on its own, from some six points of the corners' level up to its own size, with the same bits.
+
+use std::ops::Range;
+
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+
+/// Where a new point takes its mean from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LatticeRule {
+    /// In the middle of a square: its four corners. In the middle of an edge: the three or four points around it, two
+    /// of them just set in the middles of squares.
+    DiamondSquare,
+    /// In the middle of a square: its four corners. In the middle of an edge: its two ends.
+    Midpoint,
+}
+
+/// A subdivided square.
+#[derive(Debug, Clone, Copy)]
+pub struct Lattice {
+    /// Where means come from.
+    pub rule: LatticeRule,
+    /// Corners are uniform in ± this, in metres.
+    pub corners: f64,
+    /// Points new on level 1 are displaced uniformly in ± this, in metres.
+    pub amplitude: f64,
+    /// Factor on the displacement from level to level.
+    pub falling: f64,
+    /// Key of all displacements.
+    pub key: Key,
+}
+
+/// A rectangle of lattice points: rows and columns from `start` on. A margin of points may be unset.
+#[derive(Debug, Clone)]
+pub struct Patch {
+    start: [i64; 2],
+    values: Field<f32>,
+}
+
+impl Patch {
+    /// The value in metres at a lattice point inside, by row and column of the lattice.
+    #[inline]
+    pub fn at(&self, i: i64, j: i64) -> f32 {
+        self.values[((i - self.start[0]) as usize, (j - self.start[1]) as usize)]
+    }
+}
+
+impl Lattice {
+    /// The points of `level` in rows and columns `first` to `last`, both included and within 0..=2^level.
+    pub fn patch(&self, level: u32, first: [i64; 2], last: [i64; 2]) -> Patch {
+        let side = 1i64 << level;
+        // One more point around: means are taken from it.
+        let start = first.map(|p| (p - 1).max(0));
+        let end = last.map(|p| (p + 1).min(side));
+        let size = [0, 1].map(|axis| (end[axis] - start[axis] + 1) as usize);
+        let key = self.key.and(level.into());
+        if level == 0 {
+            let values = Field::generate(size, |r, c| {
+                let corner = [start[0] + r as i64, start[1] + c as i64];
+                (self.corners * key.cell(corner).signed()) as f32
+            });
+            return Patch { start, values };
+        }
+        let coarse = self.patch(level - 1, start.map(|p| p >> 1), end.map(|p| (p + 1) >> 1));
+        let reach = self.reach(level);
+        let shift = |i: i64, j: i64| reach * key.cell([i, j]).signed() as f32;
+        let world = |r: usize, c: usize| (start[0] + r as i64, start[1] + c as i64);
+        let corners = Patch {
+            start,
+            values: Field::generate(size, |r, c| {
+                let (i, j) = world(r, c);
+                let (a, b) = (i >> 1, j >> 1);
+                match (i & 1, j & 1) {
+                    (0, 0) => coarse.at(a, b),
+                    (1, 1) => {
+                        let [north, south] = [a, a + 1].map(|a| coarse.at(a, b) + coarse.at(a, b + 1));
+                        0.25 * (north + south) + shift(i, j)
+                    }
+                    _ => 0.0,
+                }
+            }),
+        };
+        let inside = |i: i64, j: i64| (0..2).all(|axis| [i, j][axis] >= start[axis] && [i, j][axis] <= end[axis]);
+        let values = Field::generate(size, |r, c| {
+            let (i, j) = world(r, c);
+            let [north, south, west, east] = [(i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)];
+            let across = |p: (i64, i64), q: (i64, i64)| match (inside(p.0, p.1), inside(q.0, q.1)) {
+                (true, true) => (corners.at(p.0, p.1) + corners.at(q.0, q.1), 2.0),
+                (true, false) => (corners.at(p.0, p.1), 1.0),
+                (false, true) => (corners.at(q.0, q.1), 1.0),
+                (false, false) => (0.0, 0.0),
+            };
+            let ((sum, count), (other, others)) = match (i & 1, j & 1) {
+                (0, 1) => (across(west, east), across(north, south)),
+                (1, 0) => (across(north, south), across(west, east)),
+                _ => return corners.at(i, j),
+            };
+            match self.rule {
+                LatticeRule::DiamondSquare => (sum + other) / (count + others) + shift(i, j),
+                LatticeRule::Midpoint => 0.5 * sum + shift(i, j),
+            }
+        });
+        Patch { start, values }
+    }
+
+    /// A function that fills row number i of the window, one of `rows`, a value a column: the surface at the cells'
+    /// middles (bilinear) plus `offset`, in metres.
+    pub fn sampler(&self, grid: &Grid, rows: Range<usize>, offset: f32) -> impl Fn(usize, &mut [f32]) + Sync + use<> {
+        let level = level(grid);
+        let cells = grid.world[0].max(grid.world[1]) as f64;
+        let side = (1u64 << level) as f64;
+        let origin = [0, 1].map(|axis| grid.origin[axis] - grid.first[axis]);
+        // In intervals: the one that holds the cell's middle, and how far in.
+        let place = move |cell: i64| {
+            let at = ((cell as f64 + 0.5) * (side / cells)).clamp(0.0, side);
+            let line = at.floor().min(side - 1.0);
+            (line as i64, (at - line) as f32)
+        };
+        let first = [origin[0] + rows.start as i64, origin[1]].map(|cell| place(cell).0);
+        let last = [origin[0] + rows.end as i64 - 1, origin[1] + grid.cols() as i64 - 1];
+        let patch = (!rows.is_empty()).then(|| self.patch(level, first, last.map(|cell| place(cell).0 + 1)));
+        move |i, out| {
+            let Some(patch) = &patch else { return };
+            let (a, v) = place(origin[0] + i as i64);
+            for (j, value) in out.iter_mut().enumerate() {
+                let (b, u) = place(origin[1] + j as i64);
+                let [north, south] = [a, a + 1].map(|a| patch.at(a, b) + u * (patch.at(a, b + 1) - patch.at(a, b)));
+                *value = offset + (north + v * (south - north));
+            }
+        }
+    }
+
+    /// Largest displacement of points that are new on `level`, in metres.
+    fn reach(&self, level: u32) -> f32 {
+        (self.amplitude * libm::pow(self.falling, f64::from(level - 1))) as f32
+    }
+}
+
+/// The first level whose intervals are no wider than a cell.
+fn level(grid: &Grid) -> u32 {
+    (grid.world[0].max(grid.world[1]).max(1) as u64).next_power_of_two().trailing_zeros()
+}
+
+/// About the bytes of scratch for a grid of so many cells, at most `step` of them at once: up to four points a cell,
+/// twice while a level is made, and the level before.
+pub fn bytes(cells: u64, step: u64) -> u64 {
+    4 * 4 * 9 / 4 * cells.min(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lattice(rule: LatticeRule, corners: f64, amplitude: f64) -> Lattice {
+        Lattice { rule, corners, amplitude, falling: 0.5, key: Key::new(3, "lattice") }
+    }
+
+    /// The methods as the literature writes them: the whole lattice, in place, phase by phase.
+    fn plain(lattice: &Lattice, levels: u32) -> Vec<Vec<f32>> {
+        let side = 1usize << levels;
+        let mut z = vec![vec![0.0f32; side + 1]; side + 1];
+        for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            z[i * side][j * side] = (lattice.corners * lattice.key.and(0).cell([i as i64, j as i64]).signed()) as f32;
+        }
+        for level in 1..=levels {
+            let step = side >> level;
+            let reach = (lattice.amplitude * 0.5f64.powi(level as i32 - 1)) as f32;
+            let shift = |i: usize, j: usize| {
+                let cell = [(i / step) as i64, (j / step) as i64];
+                reach * lattice.key.and(level.into()).cell(cell).signed() as f32
+            };
+            let lines: Vec<usize> = (0..=side).step_by(step).collect();
+            let odd = |n: usize| (n / step) % 2 == 1;
+            for &i in lines.iter().filter(|i| odd(**i)) {
+                for &j in lines.iter().filter(|j| odd(**j)) {
+                    let north = z[i - step][j - step] + z[i - step][j + step];
+                    z[i][j] = 0.25 * (north + (z[i + step][j - step] + z[i + step][j + step])) + shift(i, j);
+                }
+            }
+            for &i in &lines {
+                for &j in lines.iter().filter(|j| odd(**j) != odd(i)) {
+                    let column = (i.checked_sub(step).map(|n| z[n][j]), z.get(i + step).map(|row| row[j]));
+                    let row = (j.checked_sub(step).map(|w| z[i][w]), z[i].get(j + step).copied());
+                    let (ends, beside) = if odd(j) { (row, column) } else { (column, row) };
+                    let all = [ends.0, ends.1, beside.0, beside.1];
+                    let used = if lattice.rule == LatticeRule::Midpoint { &all[..2] } else { &all[..] };
+                    let [two, more] = [&used[..2], &used[2..]].map(|part| part.iter().flatten().sum::<f32>());
+                    z[i][j] = (two + more) / used.iter().flatten().count() as f32 + shift(i, j);
+                }
+            }
+        }
+        z
+    }
+
+    #[test]
+    fn the_whole_lattice_is_that_of_the_plain_methods() {
+        for rule in [LatticeRule::DiamondSquare, LatticeRule::Midpoint] {
+            let lattice = lattice(rule, 100.0, 60.0);
+            let patch = lattice.patch(4, [0, 0], [16, 16]);
+            for (i, row) in plain(&lattice, 4).iter().enumerate() {
+                for (j, value) in row.iter().enumerate() {
+                    assert_eq!(patch.at(i as i64, j as i64), *value, "{rule:?} at {i}, {j}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_has_the_bits_of_the_whole() {
+        for rule in [LatticeRule::DiamondSquare, LatticeRule::Midpoint] {
+            let lattice = lattice(rule, 100.0, 60.0);
+            let whole = lattice.patch(6, [0, 0], [64, 64]);
+            for (first, last) in [([0, 0], [0, 0]), ([13, 50], [27, 64]), ([31, 31], [33, 32]), ([64, 7], [64, 9])] {
+                let part = lattice.patch(6, first, last);
+                for i in first[0]..=last[0] {
+                    for j in first[1]..=last[1] {
+                        assert_eq!(part.at(i, j), whole.at(i, j), "{rule:?} at {i}, {j}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_displacement_the_midpoint_rule_interpolates_the_corners() {
+        // Rounding: six levels of means of values under 100: 6 · 100 · 2⁻²⁴ < 4·10⁻⁵.
+        let patch = lattice(LatticeRule::Midpoint, 100.0, 0.0).patch(6, [0, 0], [64, 64]);
+        let [nw, ne, sw, se] = [(0, 0), (0, 64), (64, 0), (64, 64)].map(|(i, j)| patch.at(i, j));
+        for (i, j) in [(0, 32), (1, 1), (17, 50), (64, 63), (32, 32)] {
+            let (v, u) = (i as f32 / 64.0, j as f32 / 64.0);
+            let exact = (1.0 - v) * ((1.0 - u) * nw + u * ne) + v * ((1.0 - u) * sw + u * se);
+            assert!((patch.at(i, j) - exact).abs() < 4e-5, "{i}, {j}");
+        }
+    }
+
+    #[test]
+    fn a_finer_level_keeps_the_points_of_the_coarser() {
+        let lattice = lattice(LatticeRule::DiamondSquare, 100.0, 60.0);
+        let [coarse, fine] = [5, 6].map(|level| lattice.patch(level, [0, 0], [1 << level, 1 << level]));
+        for i in 0..=32 {
+            for j in 0..=32 {
+                assert_eq!(coarse.at(i, j), fine.at(2 * i, 2 * j));
+            }
+        }
+    }
+}

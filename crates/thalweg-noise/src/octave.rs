@@ -1,0 +1,242 @@
+//! [`Octave`]: one turned, shifted and scaled copy of a noise's lattice. [`Plane`]: what it is laid over.
+
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::grid::Grid;
+
+/// The golden angle in radians: no few multiples of it come near each other, or near a quarter turn.
+const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
+
+/// The first octave's angle.
+const FIRST_ANGLE: f64 = 0.6;
+
+/// What noise is laid over: cells of some width, and how far it is round a looped world.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plane {
+    /// Width of a cell, m.
+    pub cell: f64,
+    /// Metres from north to south, and from west to east, after which all returns, where it does.
+    pub round: [Option<f64>; 2],
+}
+
+impl From<f64> for Plane {
+    /// A plane without end, of cells so wide.
+    fn from(cell: f64) -> Self {
+        Self { cell, round: [None; 2] }
+    }
+}
+
+impl From<&Grid> for Plane {
+    fn from(grid: &Grid) -> Self {
+        let extent = grid.extent();
+        Self { cell: grid.cell, round: [0, 1].map(|axis| Some(extent[axis]).filter(|_| grid.is_looped(axis))) }
+    }
+}
+
+/// Which points of a lattice are one: those that lie some rounds of the world apart.
+///
+/// A round is a whole number of steps along either axis of the lattice, so the lattice may be turned by any angle, and noise over
+/// it meets itself without a seam.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Period {
+    /// Steps of a round southward and eastward; where one of the axes is not looped, some that go with the other's. Whole numbers.
+    rounds: [[f64; 2]; 2],
+    /// Points of the lattice within a round either way.
+    points: f64,
+    looped: [bool; 2],
+}
+
+impl Period {
+    /// The point, of all that are one with (i, j), that stands for them.
+    #[inline(always)]
+    pub fn same(self, i: i32, j: i32) -> (i32, i32) {
+        let [south, east] = self.rounds;
+        let (mut u, mut v) = (f64::from(i), f64::from(j));
+        // Whole numbers far under 2⁵³: where a quotient is whole it is exact, and no other rounds up to a whole one.
+        let counts = [(east[0] * v - east[1] * u) / self.points, (u * south[1] - v * south[0]) / self.points];
+        for axis in 0..2 {
+            if self.looped[axis] {
+                let count = counts[axis].floor();
+                u -= count * self.rounds[axis][0];
+                v -= count * self.rounds[axis][1];
+            }
+        }
+        // Beyond 2³¹ steps lattice points are no longer told apart.
+        (u as i64 as i32, v as i64 as i32)
+    }
+}
+
+/// The map from world metres to the lattice coordinates of one octave.
+///
+/// Each octave is turned by its own angle, so that lattice lines of two octaves never fall together nor along the
+/// grid, and shifted by a keyed amount.
+#[derive(Debug, Clone)]
+pub struct Octave {
+    /// Lattice units per metre: how (x, y) in metres turn into (u, v), by rows.
+    pub turn: [[f64; 2]; 2],
+    /// Lattice coordinates (u, v) of the world's origin.
+    pub shift: [f64; 2],
+    /// Seed of its lattice points.
+    pub seed: u32,
+    /// Weight in the sum.
+    pub amplitude: f32,
+    /// Share, 0 to 1, of the octave that the grid can carry: 1 from four cells a wave on, 0 under two.
+    pub fade: f32,
+    /// What a slope of 1 per lattice unit of its own comes to in the sum: times its weight, per lattice unit of the
+    /// first octave.
+    pub steepness: f32,
+    /// Where its lattice returns, if it does.
+    pub period: Option<Period>,
+}
+
+impl Octave {
+    /// The `count` octaves of a sum, the longest first: from `wavelength` metres and a weight of 1 on, each wavelength
+    /// is the one before over `lacunarity`, each weight the one before times `gain`.
+    ///
+    /// Weights do not depend on the cells' width: a grid that is too coarse for an octave leaves it out, and nothing else changes. Over a
+    /// looped world angles and wavelengths are the nearest with which the octave meets itself, so none is longer than the world.
+    pub fn series(
+        count: u32,
+        wavelength: f64,
+        lacunarity: f64,
+        gain: f64,
+        key: Key,
+        plane: impl Into<Plane>,
+    ) -> Vec<Self> {
+        let plane = plane.into();
+        let (mut length, mut amplitude) = (wavelength, 1.0);
+        let octave = |n| {
+            let here = Self::new(n, length, amplitude, key, plane);
+            let steepness = (amplitude * wavelength / length).min(1e6) as f32;
+            length /= lacunarity;
+            amplitude *= gain;
+            Self { steepness, ..here }
+        };
+        (0..count).map(octave).collect()
+    }
+
+    fn new(n: u32, wavelength: f64, amplitude: f64, key: Key, Plane { cell, round }: Plane) -> Self {
+        let key = key.and(n.into());
+        let (sin, cos) = libm::sincos(FIRST_ANGLE + f64::from(n) * GOLDEN_ANGLE);
+        let [east, south] = key.pair();
+        let turn = [[cos / wavelength, -sin / wavelength], [sin / wavelength, cos / wavelength]];
+        let (turn, period) = met(turn, round);
+        Self {
+            turn,
+            period,
+            shift: [1024.0 * east, 1024.0 * south],
+            seed: key.and(1).bits() as u32,
+            amplitude: amplitude as f32,
+            fade: (wavelength / (2.0 * cell) - 1.0).clamp(0.0, 1.0) as f32,
+            steepness: 1.0,
+        }
+    }
+
+    /// The octave drawn out along a direction (a unit vector east and south): its waves stay as they are across it, and
+    /// become `times` as long along it. One that meets itself round a looped world stays as it is.
+    pub fn drawn_out(mut self, [east, south]: [f64; 2], times: f64) -> Self {
+        if self.period.is_none() {
+            let less = 1.0 - 1.0 / times;
+            self.turn = self.turn.map(|[u, v]| {
+                let along = less * (u * east + v * south);
+                [u - along * east, v - along * south]
+            });
+        }
+        self
+    }
+
+    /// Lattice coordinates u and v of a point in world metres, each as the lattice line below it and the rest in 0..1.
+    #[inline(always)]
+    pub fn place(&self, x: f64, y: f64) -> [(i32, f64); 2] {
+        [0, 1].map(|axis| {
+            let u = self.turn[axis][0] * x + (self.turn[axis][1] * y + self.shift[axis]);
+            let line = u.floor();
+            // Lattice lines are told apart modulo 2³²: far enough for any grid.
+            (line as i64 as i32, u - line)
+        })
+    }
+}
+
+/// The nearest turn with which a lattice meets itself after each round of the world, and where it then returns.
+fn met(turn: [[f64; 2]; 2], round: [Option<f64>; 2]) -> ([[f64; 2]; 2], Option<Period>) {
+    // Steps of a round, whole; at least one.
+    let steps = |axis: usize, metres: f64| {
+        let [u, v] = turn.map(|row| row[1 - axis] * metres);
+        match [u.round(), v.round()] {
+            [0.0, 0.0] if u.abs() >= v.abs() => [1f64.copysign(u), 0.0],
+            [0.0, 0.0] => [0.0, 1f64.copysign(v)],
+            whole => whole,
+        }
+    };
+    let (south, east, metres) = match round {
+        [None, None] => return (turn, None),
+        // The axis that is not looped goes with the other, at a right angle and as wide.
+        [None, Some(west_east)] => {
+            let east = steps(1, west_east);
+            ([-east[1], east[0]], east, [west_east; 2])
+        }
+        [Some(north_south), None] => {
+            let south = steps(0, north_south);
+            (south, [south[1], -south[0]], [north_south; 2])
+        }
+        [Some(north_south), Some(west_east)] => (steps(0, north_south), steps(1, west_east), [north_south, west_east]),
+    };
+    let turn = [0, 1].map(|row| [east[row] / metres[1], south[row] / metres[0]]);
+    let points = east[0] * south[1] - east[1] * south[0];
+    let period = Period { rounds: [south, east], points, looped: round.map(|metres| metres.is_some()) };
+    (turn, Some(period))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_octave_returns_after_each_round_and_keeps_about_its_wavelength() {
+        for (number, round) in
+            [[None, Some(900.0)], [Some(700.0), None], [Some(700.0), Some(900.0)], [Some(9e4), Some(1.0)]]
+                .into_iter()
+                .enumerate()
+        {
+            for n in 0..12u32 {
+                let wavelength = 1200.0 / f64::from(1u32 << n);
+                let plane = Plane { cell: 1.0, round };
+                let octave = &Octave::series(1, wavelength, 2.0, 0.5, Key::new(n.into(), "octave"), plane)[0];
+                let period = octave.period.unwrap();
+                let place = |x: f64, y: f64| {
+                    let [(i, u), (j, v)] = octave.place(x, y);
+                    (period.same(i, j), period.same(i + 1, j), [u, v])
+                };
+                for (axis, metres) in round.iter().enumerate().filter_map(|(axis, metres)| Some((axis, (*metres)?))) {
+                    for (x, y) in [(3.25, 4.5), (-77.0, 130.125)] {
+                        let far = if axis == 0 { (x, y - 3.0 * metres) } else { (x + metres, y) };
+                        let ((here, beside, [u, v]), (there, there_beside, [p, q])) =
+                            (place(x, y), place(far.0, far.1));
+                        // A place just at a lattice line may fall to either side.
+                        if [u, v, p, q].iter().all(|rest| (1e-6..1.0 - 1e-6).contains(rest)) {
+                            assert_eq!((here, beside), (there, there_beside), "case {number}, octave {n}");
+                            assert!((u - p).abs() < 1e-6 && (v - q).abs() < 1e-6, "case {number}, octave {n}");
+                        }
+                    }
+                    // Steps are rounded by up to a half either way; no wave is longer than a round.
+                    let length = octave.turn.map(|row| row[1 - axis]).iter().map(|t| t * t).sum::<f64>().sqrt().recip();
+                    let steps = metres / wavelength;
+                    assert!(length <= metres * 1.000001);
+                    if steps > 2.0 {
+                        assert!((length / wavelength - 1.0).abs() < 1.0 / steps, "case {number}, octave {n}: {length}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn points_are_one_only_by_whole_rounds() {
+        let plane = Plane { cell: 1.0, round: [Some(50.0), Some(70.0)] };
+        let octave = &Octave::series(1, 9.0, 2.0, 0.5, Key::ZERO, plane)[0];
+        let period = octave.period.unwrap();
+        let mut all: Vec<_> = (-40..40).flat_map(|i| (-40..40).map(move |j| period.same(i, j))).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len() as f64, period.points.abs());
+    }
+}

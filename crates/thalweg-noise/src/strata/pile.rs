@@ -1,0 +1,158 @@
+//! A pile of beds of rock, in which a slope of one angle counts for more in soft beds than in hard ones.
+
+use thalweg_core::terrain::height::UNITS;
+
+/// Units to one entry of the table of beds: every bed is a whole number of them thick.
+const GRAIN: i64 = 2 * UNITS as i64;
+
+/// Weight of a bed is counted in parts of so many.
+const ONE: i64 = 1 << 16;
+
+/// Least and most that a bed may weigh.
+const WEIGHTS: [f64; 2] = [1.0 / 64.0, 64.0];
+
+/// Beds, one on top of the other, that repeat without end above and below.
+///
+/// Climbing a bed counts for its thickness times its weight. What may rise by `tan` to a metre in a bed of weight 1 rises by
+/// `tan`/weight in another: whatever the width of the cells, a step from one to the next passes as much of each bed as it should.
+#[derive(Debug, Clone)]
+pub struct Pile {
+    /// The bed that each grain belongs to, from the bottom up.
+    grains: Vec<u32>,
+    beds: Vec<Bed>,
+    /// Its height, and what climbing it counts for.
+    whole: [i64; 2],
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bed {
+    /// Height of its bottom, and what climbing to there counts for, in units.
+    bottom: i64,
+    counted: i64,
+    /// In parts of [`ONE`].
+    weight: i64,
+}
+
+impl Pile {
+    /// Metres of rock to a grain, the least that a bed is thick.
+    pub const GRAIN: f64 = 2.0;
+
+    /// A pile of beds from the bottom up, each so many grains thick and of such a weight, held within 1/64 to 64; of one bed of weight 1 if
+    /// there are none.
+    pub fn new(thickness_and_weight: impl IntoIterator<Item = (usize, f64)>) -> Self {
+        let mut pile = Self { grains: Vec::new(), beds: Vec::new(), whole: [0; 2] };
+        for (count, weight) in thickness_and_weight.into_iter().filter(|(count, _)| *count > 0) {
+            pile.add(count, weight);
+        }
+        if pile.beds.is_empty() {
+            pile.add(1, 1.0);
+        }
+        pile
+    }
+
+    fn add(&mut self, count: usize, weight: f64) {
+        // The cast takes NaN to 0.
+        let weight = ((weight.clamp(WEIGHTS[0], WEIGHTS[1]) * ONE as f64) as i64).max(1);
+        self.grains.extend(std::iter::repeat_n(self.beds.len() as u32, count));
+        let [bottom, counted] = self.whole;
+        self.beds.push(Bed { bottom, counted, weight });
+        let thickness = count as i64 * GRAIN;
+        self.whole = [bottom + thickness, counted + thickness * weight / ONE];
+    }
+
+    /// The number of the bed at `height` units over the pile's bottom, with the copy of the pile.
+    #[inline]
+    fn bed(&self, height: i64) -> (i64, usize) {
+        let within = height.rem_euclid(self.whole[0]);
+        (height.div_euclid(self.whole[0]), self.grains[(within / GRAIN) as usize] as usize)
+    }
+
+    /// Weight of the bed at `height` units over the pile's bottom.
+    #[inline]
+    pub fn weight(&self, height: i64) -> f64 {
+        self.beds[self.bed(height).1].weight as f64 / ONE as f64
+    }
+
+    /// A height within the pile, in units from 0 to less than its own height, at which the beds lie as they do at `height` units.
+    #[inline]
+    pub fn within(&self, height: i64) -> i64 {
+        height.rem_euclid(self.whole[0])
+    }
+
+    /// The heaviest bed's weight.
+    pub fn heaviest(&self) -> f64 {
+        self.beds.iter().map(|bed| bed.weight).max().unwrap_or(ONE) as f64 / ONE as f64
+    }
+
+    /// What climbing from the pile's bottom to `height` units counts for, in units; it never falls as height rises.
+    #[inline]
+    pub fn counted(&self, height: i64) -> i64 {
+        let (copy, bed) = self.bed(height);
+        let Bed { bottom, counted, weight } = self.beds[bed];
+        copy * self.whole[1] + counted + (height - copy * self.whole[0] - bottom) * weight / ONE
+    }
+
+    /// The height that a climb which counts for `by` units reaches from `height`, but no more than `most`; all in units over the pile's
+    /// bottom.
+    #[inline]
+    pub fn climbed(&self, height: i64, by: i64, most: i64) -> i64 {
+        let goal = self.counted(height).saturating_add(by);
+        let (mut copy, mut bed) = self.bed(height);
+        loop {
+            let Bed { bottom, counted, weight } = self.beds[bed];
+            let [bottom, counted] = [copy * self.whole[0] + bottom, copy * self.whole[1] + counted];
+            let (next_copy, next) = if bed + 1 < self.beds.len() { (copy, bed + 1) } else { (copy + 1, 0) };
+            let top = next_copy * self.whole[0] + self.beds[next].bottom;
+            let reached = bottom.saturating_add((goal - counted).saturating_mul(ONE) / weight);
+            if reached <= top || top >= most {
+                return reached.min(most);
+            }
+            (copy, bed) = (next_copy, next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const METRE: i64 = UNITS as i64;
+
+    /// Hard for 20 m, soft for 10 m, and so on.
+    fn pile() -> Pile {
+        Pile::new([(10, 0.5), (5, 2.0)])
+    }
+
+    #[test]
+    fn climbs_count_by_the_beds_they_pass() {
+        let pile = pile();
+        assert_eq!([0, 19, 20, 29, 30, -1, -11].map(|z| pile.weight(z * METRE)), [0.5, 0.5, 2.0, 2.0, 0.5, 2.0, 0.5]);
+        // 20 m at a half and 10 m at twice: 30 m count for 30.
+        for (height, counts) in [(0, 0), (10, 5), (20, 10), (25, 20), (30, 30), (40, 35), (-10, -20), (-30, -30)] {
+            assert_eq!(pile.counted(height * METRE), counts * METRE, "{height}");
+        }
+        assert_eq!(pile.climbed(10 * METRE, 15 * METRE, i64::MAX), 25 * METRE);
+        assert_eq!(pile.climbed(10 * METRE, 15 * METRE, 18 * METRE), 18 * METRE);
+        assert_eq!(pile.climbed(-25 * METRE, 60 * METRE, i64::MAX), 35 * METRE);
+        assert_eq!(pile.heaviest(), 2.0);
+    }
+
+    #[test]
+    fn a_climb_undoes_a_count_and_neither_ever_falls() {
+        let pile = Pile::new([(3, 0.37), (1, 5.9), (7, 1.0), (2, 0.0), (4, f64::NAN)]);
+        let mut before = [i64::MIN; 2];
+        for z in (-80 * METRE..80 * METRE).step_by(37_123) {
+            let (counted, climbed) = (pile.counted(z), pile.climbed(z, 3 * METRE, i64::MAX));
+            assert!(counted >= before[0] && climbed >= before[1], "{z}");
+            before = [counted, climbed];
+            // As high as goes: a climb may round by what a unit of the lightest bed counts for.
+            assert!((0..=64).contains(&(counted + 3 * METRE - pile.counted(climbed))), "{z}");
+        }
+    }
+
+    #[test]
+    fn no_beds_are_one_of_weight_one() {
+        let pile = Pile::new([]);
+        assert_eq!((pile.weight(5), pile.counted(-7), pile.climbed(100, 9, 1000)), (1.0, -7, 109));
+    }
+}

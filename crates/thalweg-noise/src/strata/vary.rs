@@ -1,0 +1,188 @@
+//! [`Vary`]: what of rock varies from region to region, as functions of the place.
+
+use rayon::prelude::*;
+
+use crate::fractal::{Fractal, FractalSettings};
+use crate::octave::Plane;
+use thalweg_core::base::power::exp2;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+
+/// Octaves of a regional field: from its wavelength down to what the grid carries.
+const OCTAVES: u32 = 16;
+
+/// What a finer octave of a regional field keeps of the one before: a red spectrum.
+const RED: f64 = 0.6;
+
+/// A field, or its one value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Vary {
+    /// The same everywhere.
+    Everywhere(f32),
+    /// A value a cell.
+    Field(Field<f32>),
+}
+
+impl Vary {
+    /// The value at cell `k`, an index in row-major order.
+    #[inline]
+    pub fn at(&self, k: usize) -> f32 {
+        match self {
+            Self::Everywhere(value) => *value,
+            Self::Field(field) => field.as_slice()[k],
+        }
+    }
+}
+
+/// How rock lies: what varies is longer than wide, along one direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Strike {
+    /// The direction as a unit vector, east and south.
+    pub direction: [f64; 2],
+    /// Length over width, 1 or more.
+    pub times: f64,
+}
+
+impl Strike {
+    /// Rock that lies the same in all directions.
+    pub const NONE: Self = Self { direction: [1.0, 0.0], times: 1.0 };
+
+    /// A direction drawn by a key, `times` as long as wide: from 25° to 40° off one of the axes, for land that is drawn out along them or
+    /// along the diagonals reads as a trace of the grid.
+    pub fn drawn(times: f64, key: Key) -> Self {
+        let [turn, quarter] = key.pair();
+        let degrees = 25.0 + 15.0 * (2.0 * turn).fract() + if turn < 0.5 { 0.0 } else { 25.0 };
+        let degrees = if quarter < 0.5 { degrees } else { degrees + 90.0 };
+        let (south, east) = libm::sincos(degrees.to_radians());
+        Self { direction: [east, south], times }
+    }
+
+    /// The same, so many times as long.
+    pub fn longer(self, times: f64) -> Self {
+        Self { times: times * self.times, ..self }
+    }
+}
+
+/// Octaves of noise with a standard deviation, in powers of two.
+#[derive(Debug, Clone)]
+pub struct Octaves {
+    noise: Fractal,
+    scale: f32,
+    /// Where the noise is not itself what is added, but lines along its zeroes: half their width, in units of noise.
+    lines: Option<f32>,
+}
+
+/// Slope of noise across the lines of its zeroes, over its wavelength.
+const STEEPNESS: f64 = 1.4;
+
+impl Octaves {
+    /// Octaves from `wavelength` metres down, a red spectrum, whose sum, a natural logarithm, has the standard deviation `variation`;
+    /// `None` where that is not above 0.
+    pub fn red(variation: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
+        (variation > 0.0).then(|| Self::new(variation, wavelength, RED, key, plane.into()))
+    }
+
+    fn new(variation: f64, wavelength: f64, gain: f64, key: Key, plane: Plane) -> Self {
+        let noise = Fractal::new(&FractalSettings::fbm(OCTAVES, wavelength, gain), None, key, plane);
+        // Fractal noise has a deviation of ⅓.
+        Self { noise, scale: (3.0 * variation * std::f64::consts::LOG2_E) as f32, lines: None }
+    }
+
+    /// Lines that bend, about `wavelength` metres apart and `width` metres wide, in whose middle the natural logarithm is `strength`;
+    /// `None` where that is not above 0.
+    pub fn lines(strength: f64, wavelength: f64, width: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
+        let noise = || Fractal::new(&FractalSettings::fbm(3, wavelength, 0.4), None, key, plane);
+        let half = (0.5 * STEEPNESS * width / wavelength).max(1e-6) as f32;
+        let scale = (strength * std::f64::consts::LOG2_E) as f32;
+        (strength > 0.0).then(|| Self { noise: noise(), scale, lines: Some(half) })
+    }
+
+    /// The same along a strike.
+    pub fn along(self, strike: Strike) -> Self {
+        if strike.times <= 1.0 {
+            return self;
+        }
+        Self { noise: self.noise.drawn_out(strike.direction, strike.times), ..self }
+    }
+
+    /// Octaves from `wavelength` metres down, of which each has the standard deviation `variation` of the natural logarithm.
+    pub fn of_one_size(variation: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Self {
+        Self::new(variation * f64::from(OCTAVES).sqrt(), wavelength, 1.0, key, plane.into())
+    }
+}
+
+/// `middle` times e to the power of the sum of the noises, for each cell of `grid`; in the unit of `middle`, one value without noises.
+pub fn log_normal(grid: &Grid, middle: f64, noises: &[Option<Octaves>]) -> Vary {
+    if noises.iter().all(Option::is_none) {
+        return Vary::Everywhere(middle as f32);
+    }
+    let mut field = Field::new(grid.size, 0.0f32);
+    field.par_rows_mut().for_each_init(
+        || vec![0.0; grid.cols()],
+        |line, (i, row)| {
+            for Octaves { noise, scale, lines } in noises.iter().flatten() {
+                noise.row(grid, i, line);
+                if let Some(half) = lines {
+                    for n in line.iter_mut() {
+                        let near = (1.0 - n.abs() / half).max(0.0);
+                        *n = near * near * (3.0 - 2.0 * near);
+                    }
+                }
+                for (sum, n) in row.iter_mut().zip(&*line) {
+                    *sum += scale * n;
+                }
+            }
+            for value in row {
+                *value = middle as f32 * exp2(*value);
+            }
+        },
+    );
+    Vary::Field(field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn logs(noise: Octaves) -> Field<f32> {
+        match log_normal(&Grid::new([256, 256], 10.0).unwrap(), 1.0, &[Some(noise)]) {
+            Vary::Field(field) => field.map(|x| x.ln()),
+            Vary::Everywhere(_) => unreachable!("a noise varies"),
+        }
+    }
+
+    #[test]
+    fn drawn_out_noise_varies_less_along_its_strike() {
+        let (grid, key) = (Grid::new([256, 256], 10.0).unwrap(), Key::new(4, "strike"));
+        let strike = Strike { direction: [0.6, 0.8], times: 4.0 };
+        let field = logs(Octaves::red(0.5, 600.0, key, &grid).unwrap().along(strike));
+        let change = |[di, dj]: [isize; 2]| -> f64 {
+            let at = |i: usize, j: usize| f64::from(field[(i, j)]);
+            let cells = (10..240usize).flat_map(|i| (10..240usize).map(move |j| (i, j)));
+            cells.map(|(i, j)| (at(i.wrapping_add_signed(di), j.wrapping_add_signed(dj)) - at(i, j)).abs()).sum()
+        };
+        // Five cells along the strike, three east for four south, and five across it.
+        assert!(change([8, 6]) < 0.5 * change([-6, 8]), "{} {}", change([8, 6]), change([-6, 8]));
+    }
+
+    #[test]
+    fn strikes_keep_off_axes_and_diagonals() {
+        for t in 0..1000 {
+            let [east, south] = Strike::drawn(2.0, Key::new(t, "strike")).direction;
+            let degrees = libm::atan2(south, east).to_degrees().rem_euclid(45.0);
+            assert!((4.9..40.1).contains(&degrees), "{degrees}");
+            assert!((24.9..65.1).contains(&libm::atan2(south, east).to_degrees().rem_euclid(90.0)));
+        }
+    }
+
+    #[test]
+    fn faults_are_thin_and_as_strong_as_declared() {
+        let grid = Grid::new([256, 256], 10.0).unwrap();
+        let field = logs(Octaves::lines(1.0, 800.0, 60.0, Key::new(5, "faults"), &grid).unwrap());
+        let crushed = field.as_slice().iter().filter(|log| **log > 0.5).count() as f64 / field.len() as f64;
+        assert!(field.as_slice().iter().all(|log| (-1e-6..1.0001).contains(log)));
+        assert!((0.005..0.1).contains(&crushed), "{crushed}");
+        assert!(Octaves::lines(0.0, 800.0, 60.0, Key::new(5, "faults"), &grid).is_none());
+    }
+}

@@ -1,0 +1,146 @@
+//! Bends: level 0 laid over its cells with wandering shifts of half a cell.
+//!
+//! Rivers of the global level run in one of eight directions over several cells at a time: of 128² cells of `hills` the mean of cos 8φ over
+//! chords of five cells is 0.3 (real land has 0.1). Finer levels keep rivers within their coarse cells, and would show those directions for
+//! ever; how they wind within the cells changes nothing of it. A ground that is shifted by a smooth function of the place has its valleys in
+//! all directions. Its rivers go along with it, as lines, and are cut through what lay beside them and now lies between.
+
+use rayon::prelude::*;
+
+use crate::Sand;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::{Drainage, downstream};
+use thalweg_noise::gradient::noise;
+
+/// Sides of the lattice of the shifts, in cells: bends are about twice as long.
+const SIDE: usize = 5;
+
+/// What shifts are over noise of deviation 1/3, in cells.
+const SHIFT: f32 = 1.5;
+
+/// Cells over which shifts begin at the world's edge.
+const RIM: f32 = 6.0;
+
+/// Catchment from which on a stream is carried along, in cells; what is smaller finds its way anew. From 4 cells on slopes come out
+/// steeper; without any, gorges become dams and chains of lakes.
+const STREAM: u32 = 32;
+
+/// Parts of a cell to which shifts are rounded.
+const PARTS: i64 = 64;
+
+/// Hashes of the shifts down and right.
+const SEEDS: [u32; 2] = [0x6265_6e64, 0x626f_7773];
+
+/// The shifts of a level 0.
+pub(super) struct Bends<'a> {
+    size: Size,
+    /// Sand, which is not shifted, and how thick it lies.
+    sand: Option<(Sand, &'a Field<Height>)>,
+}
+
+impl<'a> Bends<'a> {
+    pub fn new(size: Size, sand: Option<(Sand, &'a Field<Height>)>) -> Self {
+        Self { size, sand }
+    }
+
+    /// A ground, of which the drainage is known, laid over its cells with the shifts; streams still run down their way all along, but on sand.
+    pub fn bend(&self, ground: &Field<Height>, drainage: &Drainage) -> Field<Height> {
+        let mut bent = self.laid(ground);
+        self.carry(drainage, &mut bent);
+        bent
+    }
+
+    /// Heights or thicknesses, laid over their cells with the shifts.
+    pub fn laid(&self, field: &Field<Height>) -> Field<Height> {
+        let mut bent = Field::new(self.size, Height::ZERO);
+        bent.par_rows_mut().for_each(|(i, row)| {
+            for (j, height) in row.iter_mut().enumerate() {
+                *height = read(field, [i, j], self.shift([i as f32, j as f32]));
+            }
+        });
+        bent
+    }
+
+    /// Share of the shifts that ground near a place has, in cells down and right: none on sand.
+    fn firm(&self, place: [f32; 2]) -> f32 {
+        let Some((sand, thick)) = &self.sand else { return 1.0 };
+        let [i, j] = [0, 1].map(|axis| ((place[axis] + 0.5).max(0.0) as usize).min(self.size[axis] - 1));
+        1.0 - (thick[(i, j)].metres() as f32 / sand.full).clamp(0.0, 1.0)
+    }
+
+    /// How far from a place, in cells down and right, the ground comes that lies there after the bend; nothing at the edges.
+    fn shift(&self, place: [f32; 2]) -> [f32; 2] {
+        let to_edge = |axis: usize| place[axis].min((self.size[axis] - 1) as f32 - place[axis]);
+        let share = (to_edge(0).min(to_edge(1)).max(0.0) / RIM).min(1.0) * self.firm(place);
+        let of = |axis: usize| {
+            let at = place[axis].max(0.0) / SIDE as f32;
+            (at as i32, at - at as i32 as f32)
+        };
+        let ((i, y), (j, x)) = (of(0), of(1));
+        SEEDS.map(|seed| SHIFT * share * noise(i, j, y, x, seed))
+    }
+
+    /// Cuts streams into the bent ground: from cell to cell of each stream a line that falls evenly, on cells that touch.
+    fn carry(&self, drainage: &Drainage, bent: &mut Field<Height>) {
+        let [rows, cols] = self.size;
+        let (directions, cells, filled) =
+            (drainage.directions().as_slice(), drainage.cells().as_slice(), drainage.filled());
+        let filled = filled.as_slice();
+        // Where a cell's ground went: what is shifted to there is it.
+        let place = |k: usize| {
+            let from = [k / cols, k % cols].map(|x| x as f32);
+            (0..4).fold(from, |to, _| {
+                let shift = self.shift(to);
+                [0, 1].map(|axis| (from[axis] - shift[axis]).clamp(0.0, [rows, cols][axis] as f32 - 1.0))
+            })
+        };
+        for k in (0..cells.len()).filter(|k| cells[*k] >= STREAM) {
+            let Some(next) = downstream(k, directions[k], cols) else { continue };
+            let [from, to] = [k, next].map(place);
+            if self.firm([k / cols, k % cols].map(|x| x as f32)) <= 0.0 {
+                continue;
+            }
+            let [high, low] = [k, next].map(|k| i64::from(filled[k].0));
+            let way = [0, 1].map(|axis| to[axis] - from[axis]);
+            let steps = (2.0 * way[0].abs().max(way[1].abs())) as i64 + 1;
+            for step in 0..=steps {
+                let share = step as f32 / steps as f32;
+                let [i, j] = [0, 1].map(|axis| (from[axis] + share * way[axis] + 0.5) as usize);
+                let height = high + (low - high) * step / steps;
+                bent[(i, j)] = bent[(i, j)].min(Height(height as i32));
+            }
+        }
+    }
+}
+
+/// The height at a shift from a cell, between those of the four cells around it: cubic (Catmull & Rom 1974), so that slopes keep their
+/// steepness, and no higher or lower than they.
+fn read(ground: &Field<Height>, cell: [usize; 2], shift: [f32; 2]) -> Height {
+    let size = ground.size();
+    let place = [0, 1].map(|axis| {
+        let parts = (shift[axis] * PARTS as f32) as i64 + cell[axis] as i64 * PARTS;
+        parts.clamp(0, (size[axis] as i64 - 1) * PARTS)
+    });
+    let first = place.map(|parts| parts.div_euclid(PARTS));
+    let [down, right] = place.map(|parts| weights(parts.rem_euclid(PARTS)));
+    let at = |di: i64, dj: i64| {
+        let [i, j] =
+            [[first[0] + di, 0], [first[1] + dj, 1]].map(|[x, axis]| x.clamp(0, size[axis as usize] as i64 - 1));
+        i64::from(ground[(i as usize, j as usize)].0)
+    };
+    let along = |di: i64| (-1..).zip(right).map(|(dj, weight)| weight * at(di, dj)).sum::<i64>() / WHOLE;
+    let height = (-1..).zip(down).map(|(di, weight)| weight * along(di)).sum::<i64>() / WHOLE;
+    let near = [at(0, 0), at(0, 1), at(1, 0), at(1, 1)];
+    let [low, high] = near.iter().fold([near[0]; 2], |[low, high], z| [low.min(*z), high.max(*z)]);
+    Height(height.clamp(low, high) as i32)
+}
+
+/// Sum of the [`weights`].
+const WHOLE: i64 = 2 * PARTS * PARTS * PARTS;
+
+/// What the four cells on a line weigh at so many parts of a cell from the second.
+fn weights(x: i64) -> [i64; 4] {
+    let (one, two, three) = (x * PARTS * PARTS, x * x * PARTS, x * x * x);
+    [2 * two - one - three, WHOLE - 5 * two + 3 * three, one + 4 * two - 3 * three, three - two]
+}

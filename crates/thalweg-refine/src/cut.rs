@@ -1,0 +1,46 @@
+//! Rivers' cuts on hills: stream power, implicitly, from below (Braun & Willett 2013, doi:10.1016/j.geomorph.2012.10.008), in sweeps.
+
+use multiversion::multiversion;
+
+use crate::plane::{LANES, Part, Plane, put, take};
+use crate::receive::below;
+use thalweg_core::base::cast;
+
+/// One sweep: z = z_r + (b − z_r)·`left`, b the ground before all sweeps, z_r the receiver as it stood before this one; a unit over
+/// that at least, not under `floor`, never higher than before. It needs ground a cell beyond.
+pub(super) fn sweep(
+    from: &Plane<i32>,
+    (before, left, floor): (&Plane<i32>, &Plane<f32>, &Plane<i32>),
+    codes: &Plane<u8>,
+    part: &Part,
+    to: &mut Plane<i32>,
+) {
+    let cols = &part.cols;
+    for i in part.rows.clone() {
+        let known = (before.span(i, cols), left.span(i, cols), floor.span(i, cols), codes.span(i, cols));
+        cut(from.span(i, cols), from.around(i, cols), known, to.span_mut(i, cols));
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn cut(
+    here: &[i32],
+    near: [&[i32]; 8],
+    (before, left, floor, codes): (&[i32], &[f32], &[i32], &[u8]),
+    out: &mut [i32],
+) {
+    for x in (0..out.len()).step_by(LANES) {
+        let (here, codes) = (take::<_, LANES>(here, x), take::<_, LANES>(codes, x));
+        let (before, left, floor) =
+            (take::<_, LANES>(before, x), take::<_, LANES>(left, x), take::<_, LANES>(floor, x));
+        let mut heights = below(&here, &near, &codes, x);
+        for l in 0..LANES {
+            let receiver = heights[l];
+            let stands = cast::floor(before[l].wrapping_sub(receiver) as f32 * left[l]);
+            let height = receiver.wrapping_add(stands.max(1)).max(floor[l]).min(here[l]);
+            // Where nothing is cut, rounding shall not cut either.
+            heights[l] = if left[l] < 1.0 { height } else { here[l] };
+        }
+        put(out, x, &heights);
+    }
+}

@@ -1,0 +1,96 @@
+//! How steep ground may stand: rock's limit, and beside rivers their valleys' floors.
+
+use crate::paths::RIVER;
+use crate::plane::{Part, Plane};
+use crate::rock::Rock;
+use crate::{Rules, beds};
+use thalweg_core::terrain::height::UNITS_F32;
+use thalweg_flow::STEPS;
+
+/// Half widths, in cells, of the floors that a level makes: narrower ones show as scallops, wider ones were made by the levels before.
+const WIDTHS: [f32; 2] = [1.6, 2.6];
+
+/// Beyond this many half widths slopes are their own again.
+const EDGE: f32 = 1.5;
+
+/// The most that ground may fall from cell to cell, in units: sums with walls stay under 2³¹.
+const STEEPEST: f32 = 536_870_912.0;
+
+/// How far floors reach, in cells.
+pub(super) const REACH: i64 = 4;
+
+/// The steepest slope of each cell of `part`, in units from cell to cell: the rock's, or what it already is, where that is more; less
+/// on floors. Rivers are looked for in `beyond`, [`REACH`] cells around.
+pub(super) fn steepness(
+    rules: &Rules,
+    width: f32,
+    (ground, flags, codes): (&Plane<i32>, &Plane<u8>, &Plane<u8>),
+    (area, slope): (&Plane<f32>, &Plane<f32>),
+    (part, beyond): (&Part, &Part),
+    drop: &mut Plane<f32>,
+) {
+    let unit = width * UNITS_F32;
+    for i in part.rows.clone() {
+        let slopes = slope.span(i, &part.cols);
+        for (out, slope) in drop.span_mut(i, &part.cols).iter_mut().zip(slopes) {
+            *out = (unit * rules.limit.max(0.95 * slope)).min(STEEPEST);
+        }
+    }
+    for i in beyond.rows.clone() {
+        for j in beyond.cols.clone().filter(|j| flags.at(i, *j) & RIVER != 0) {
+            let half = rules.floor * area.at(i, j).sqrt() / width;
+            if half < WIDTHS[0] {
+                continue;
+            }
+            let half = half.min(WIDTHS[1]);
+            let [di, dj] = STEPS.get(usize::from(codes.at(i, j))).copied().unwrap_or_default();
+            let receiver = ground.at(i.wrapping_add_signed(di), j.wrapping_add_signed(dj));
+            let fall = ground.at(i, j).wrapping_sub(receiver) as f32;
+            let floor = (unit * rules.rise).max(1.5 * fall);
+            let bank = beds::depth(area.at(i, j), width) as f32;
+            lay(drop, part, [i, j], half, [floor, unit * rules.limit, bank]);
+        }
+    }
+}
+
+/// The steepest slope of each cell of a part in the bed of rock that its ground lies in, where `limit` is that of rock of softness 1, in
+/// units from cell to cell; floors stay floors. What is steeper slides: hard beds gain on their rivers, and would gain more on each level.
+pub(super) fn by_beds(
+    rock: &Rock<'_>,
+    (even, limit): (&Plane<f32>, f32),
+    ground: &Plane<i32>,
+    part: &Part,
+    drop: &mut Plane<f32>,
+) {
+    for i in part.rows.clone() {
+        let row = drop.span_mut(i, &part.cols);
+        rock.row(ground, i, part, row);
+        for (out, even) in row.iter_mut().zip(even.span(i, &part.cols)) {
+            let bears = limit / *out;
+            let steep = if *even < limit { even.min(bears) } else { bears };
+            *out = steep.min(STEEPEST);
+        }
+    }
+}
+
+/// Lowers the limit about a river's cell: `floor` as far as `half` of a width, then more and more. Beside the bed stands its `bank`: else
+/// the whole floor would sink with the bed, level by level, to a trench with edges like knives.
+fn lay(drop: &mut Plane<f32>, part: &Part, [i, j]: [usize; 2], half: f32, [floor, limit, bank]: [f32; 3]) {
+    let reach = (EDGE * half) as usize;
+    for r in part.rows.start.max(i.saturating_sub(reach))..part.rows.end.min(i + reach + 1) {
+        let from = part.cols.start.max(j.saturating_sub(reach));
+        let to = part.cols.end.min(j + reach + 1);
+        let down = r.abs_diff(i) as f32;
+        for (c, drop) in (from..).zip(drop.row_mut(r)[from.min(to)..to].iter_mut()) {
+            let across = c.abs_diff(j) as f32;
+            let distance = (down * down + across * across).sqrt() / half;
+            // From the floor's slope to the hill's, smoothly: foot slopes.
+            let t = ((distance - 0.75) / (EDGE - 0.75)).clamp(0.0, 1.0);
+            let ease = t * t * (3.0 - 2.0 * t);
+            let bank = if down.max(across) == 1.0 { bank } else { 0.0 };
+            if distance < EDGE {
+                *drop = drop.min(floor + bank + (limit - floor).max(0.0) * ease);
+            }
+        }
+    }
+}

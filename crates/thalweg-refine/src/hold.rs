@@ -1,0 +1,63 @@
+//! Coarse cells held near their means: what uplift and cuts did to a whole block is mostly taken back, in the order of the tree. So a level
+//! is what the coarser one showed, with finer relief upon it, and errors do not add up from level to level.
+
+use crate::paths::{RIVER, SEA};
+use crate::plane::{Part, Plane};
+use thalweg_core::base::cast;
+
+/// The share of a block's change that is taken back.
+const SHARE: f32 = 0.85;
+
+/// How far beyond a cell its change is looked at, in cells: the block beside its own.
+pub(super) const REACH: i64 = 2;
+
+/// Sweeps by which cells rise and sink, each.
+pub(super) const SWEEPS: i64 = 1;
+
+/// Where hills' cells of a part want to be: lower or higher by [`SHARE`] of the mean change from `before` to `now` about them. Planes begin with a
+/// whole block; `world` are the rows and columns that belong to it.
+pub(super) fn find_targets(
+    (before, now): (&Plane<i32>, &Plane<i32>),
+    flags: &Plane<u8>,
+    part: &Part,
+    world: &Part,
+    wanted: &mut Plane<i32>,
+) {
+    let block = |x: usize| (x - 1) / 2;
+    let [(rows, top, bottom), (cols, left, right)] =
+        [(&part.rows, &world.rows), (&part.cols, &world.cols)].map(|(part, world)| {
+            let [first, last] = [block(world.start), block(world.end - 1)];
+            (block(part.start).max(first + 1) - 1..(block(part.end - 1) + 1).min(last) + 1, first, last)
+        });
+    // Mean changes of blocks, and of those one farther on each side.
+    let mut means = vec![0.0f32; rows.len() * cols.len()];
+    for (b, out) in rows.clone().zip(means.chunks_exact_mut(cols.len())) {
+        let span = 2 * cols.start + 1..2 * cols.end + 1;
+        let pair = |i: usize| (before.span(i, &span).chunks_exact(2), now.span(i, &span).chunks_exact(2));
+        let ((a, b), (c, d)) = (pair(2 * b + 1), pair(2 * b + 2));
+        for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            let changes =
+                [b[0].wrapping_sub(a[0]), b[1].wrapping_sub(a[1]), d[0].wrapping_sub(c[0]), d[1].wrapping_sub(c[1])];
+            let [a, b, c, d] = changes.map(|change| change as f32);
+            *out = 0.25 * SHARE * ((a + b) + (c + d));
+        }
+    }
+    // Of a row or column: its block, and the one beside it that it is nearer to; beyond the world as at its rim.
+    let places = |x: usize, [first, last]: [usize; 2]| {
+        let own = block(x);
+        [own, if x.is_multiple_of(2) { (own + 1).min(last) } else { own.max(first + 1) - 1 }]
+    };
+    let mut between = vec![0.0f32; cols.len()];
+    for i in part.rows.clone() {
+        let [own, beside] = places(i, [top, bottom]).map(|b| &means[(b - rows.start) * cols.len()..][..cols.len()]);
+        for ((out, own), beside) in between.iter_mut().zip(own).zip(beside) {
+            *out = 0.75 * own + 0.25 * beside;
+        }
+        let known = now.span(i, &part.cols).iter().zip(flags.span(i, &part.cols));
+        for ((j, wanted), (here, flags)) in part.cols.clone().zip(wanted.span_mut(i, &part.cols)).zip(known) {
+            let [own, beside] = places(j, [left, right]).map(|b| between[b - cols.start]);
+            let back = cast::floor((0.75 * own + 0.25 * beside).clamp(-268_435_456.0, 268_435_456.0));
+            *wanted = if flags & (RIVER | SEA) != 0 { *here } else { here.wrapping_sub(back) };
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! [`LocalLakes`]: standing water over a window's cells. What of the coarsest ground is a lake.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::{around, downstream};
+
+/// A hollow of level 0 is a lake where water would stand so deep or deeper at its deepest, in metres; others are filled.
+pub const LEAST_LAKE_DEPTH: f64 = 2.0;
+
+/// A hollow of level 0 is a lake where, besides, so many cells or more drain out of it: the most that [`crate::Rules::river`] can
+/// ask of a river, so that a river leaves every lake.
+pub const LAKE_CATCHMENT: u32 = 48;
+
+/// Standing water over the cells of a window, both fields of its size. Its ground is the lake's bed there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LocalLakes {
+    /// Number of the lake over each cell, 1 and more, the same on all levels; 0 where there is none.
+    pub id: Field<u32>,
+    /// The lake's level, the same in all its cells, on all levels; [`Height::ZERO`] where there is none.
+    pub level: Field<Height>,
+}
+
+impl LocalLakes {
+    /// No lake at all.
+    pub(super) fn none(size: Size) -> Self {
+        Self { id: Field::new(size, 0), level: Field::new(size, Height::ZERO) }
+    }
+
+    /// Writes window `from` of others here from row and column `to` on.
+    pub(super) fn paste(&mut self, part: &Self, from: Window, to: Size) {
+        self.id.paste(&part.id, from, to);
+        self.level.paste(&part.level, from, to);
+    }
+
+    /// A part of them; nothing where it has no lake.
+    pub(super) fn part(&self, window: Window) -> Option<Self> {
+        let id = self.id.window(window);
+        id.as_slice().iter().any(|id| *id != 0).then(|| Self { id, level: self.level.window(window) })
+    }
+}
+
+/// A lake of level 0, before it is tilted.
+pub(super) struct Found {
+    /// Its level: that of the filled ground.
+    pub level: i32,
+    /// The cell of land that it drains to.
+    pub outlet: usize,
+}
+
+/// LocalLakes of level 0: the number of each cell's lake, and the lakes, number 1 first. All of a lake's water leaves by one outlet: where
+/// it has several sills of one height, `directions` are changed.
+pub(super) fn find(
+    ground: &Field<Height>,
+    filled: &Field<Height>,
+    directions: &mut Field<u8>,
+    cells: &Field<u32>,
+) -> (Field<u32>, Vec<Found>) {
+    let size = ground.size();
+    let (filled, counts) = (filled.as_slice(), cells.as_slice());
+    let is_wet = |k: usize| filled[k] > ground.as_slice()[k];
+    let (mut id, mut seen) = (Field::new(size, 0u32), vec![false; filled.len()]);
+    let mut found = Vec::new();
+    for first in (0..filled.len()).filter(|k| is_wet(*k)) {
+        if std::mem::replace(&mut seen[first], true) {
+            continue;
+        }
+        let mut cells = vec![first];
+        let mut at = 0;
+        while let Some(k) = cells.get(at).copied() {
+            at += 1;
+            for n in beside(size, k).filter(|n| is_wet(*n)) {
+                if !std::mem::replace(&mut seen[n], true) {
+                    cells.push(n);
+                }
+            }
+        }
+        let deepest = cells.iter().map(|k| filled[*k].0 - ground.as_slice()[*k].0).max().unwrap_or(0);
+        if f64::from(deepest) < LEAST_LAKE_DEPTH * UNITS {
+            continue;
+        }
+        let number = found.len() as u32 + 1;
+        cells.iter().for_each(|k| id.as_mut_slice()[*k] = number);
+        let inside = |k: usize| id.as_slice()[k] == number;
+        // Spills: land that cells of the lake drain to, from where the way leads out and not back.
+        let next = |k: usize| downstream(k, directions.as_slice()[k], size[1]);
+        let leads_out = |mut k: usize| loop {
+            match next(k) {
+                Some(next) if inside(next) => return false,
+                Some(next) if filled[next] == filled[first] => k = next,
+                _ => return true,
+            }
+        };
+        let spills: BTreeSet<usize> = cells.iter().filter_map(|k| next(*k)).filter(|k| !inside(*k)).collect();
+        let main = spills.iter().copied().filter(|k| leads_out(*k)).max_by_key(|k| (counts[*k], usize::MAX - k));
+        let leaves = |k: &&usize| next(**k).is_some_and(|next| !inside(next));
+        let catchment: u64 = cells.iter().filter(leaves).map(|k| u64::from(counts[*k])).sum();
+        let Some(outlet) = main.filter(|_| catchment >= LAKE_CATCHMENT.into()) else {
+            cells.iter().for_each(|k| id.as_mut_slice()[*k] = 0);
+            continue;
+        };
+        // One cell alone drains to it: a small arm beside the outlet would be no river below.
+        let exits = cells.iter().copied().filter(|k| next(*k) == Some(outlet));
+        let alone = |exit: &usize| !cells.iter().any(|k| k != exit && next(*k).is_some_and(|next| !inside(next)));
+        if let Some(exit) = exits.max_by_key(|k| (counts[*k], usize::MAX - k)).filter(|exit| !alone(exit)) {
+            lead_to(exit, size, &mut |k| inside(k), directions);
+        }
+        found.push(Found { level: filled[first].0, outlet });
+    }
+    (id, found)
+}
+
+/// Leads a lake's cells to one of them, by the fewest steps.
+fn lead_to(exit: usize, size: [usize; 2], inside: &mut dyn FnMut(usize) -> bool, directions: &mut Field<u8>) {
+    let cols = size[1];
+    let mut done = BTreeSet::from([exit]);
+    let mut queue = VecDeque::from([exit]);
+    while let Some(k) = queue.pop_front() {
+        for (step, [i, j]) in around(size, [k / cols, k % cols]) {
+            let n = i * cols + j;
+            if inside(n) && done.insert(n) {
+                directions.as_mut_slice()[n] = (step ^ 4) as u8;
+                queue.push_back(n);
+            }
+        }
+    }
+}
+
+/// Cells, each with the number of a lake to whose way out it belongs at the height of the lake: it may touch the lake and be lower.
+pub(super) fn ways_out(found: &[Found], filled: &Field<Height>, directions: &Field<u8>) -> BTreeSet<(usize, u32)> {
+    let mut ways = BTreeSet::new();
+    for (lake, number) in found.iter().zip(1..) {
+        let mut at = Some(lake.outlet);
+        while let Some(k) = at.filter(|k| filled.as_slice()[*k].0 >= lake.level) {
+            ways.insert((k, number));
+            at = downstream(k, directions.as_slice()[k], filled.cols());
+        }
+    }
+    ways
+}
+
+/// The neighbours of a cell.
+pub(super) fn beside(size: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
+    around(size, [k / size[1], k % size[1]]).map(move |(_, [i, j])| i * size[1] + j)
+}

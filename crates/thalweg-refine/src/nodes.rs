@@ -1,0 +1,466 @@
+//! Nodes: of each coarse cell the one of its four children through which its water goes, and how high that lies.
+
+use crate::plane::Plane;
+use crate::rock::Rock;
+use crate::{Frame, LocalWindow, Rect, Rules, beds};
+use thalweg_core::base::cast;
+use thalweg_core::base::power::log2;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::{OUT, STEPS};
+use thalweg_noise::gradient::{mix, noise};
+
+/// What a coarse cell is to the finer level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Hill,
+    River,
+    Lake,
+    Sea,
+}
+
+/// A coarse cell's node and way on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    pub kind: Kind,
+    /// Where the cell drains to: 0 to 7, or [`OUT`].
+    pub code: u8,
+    /// Child that is the node: 2 · row + column.
+    pub child: u8,
+    /// Children that lie on the world's open rim, a bit each, if the cell drains over it.
+    pub rim: u8,
+    /// Height of the node; of water its level.
+    pub bed: i32,
+    /// How low a way may come that leads from here into a lake.
+    pub mouth: i32,
+    /// Heights of the children before anything is carved.
+    pub raw: [i32; 4],
+    /// Catchment in m².
+    pub area: f32,
+    /// Whether no cell beside a hill's node is lower: then its way to the next node is carved.
+    pub carved: bool,
+    /// The lake over the cell; of land the one beside it, if all water beside it is that lake's.
+    pub lake: u32,
+    /// That lake's level; with none the lowest height.
+    pub level: i32,
+    /// Children that water covers, a bit each.
+    pub wet: u8,
+    /// Whether what is beside its river stays over it.
+    pub guarded: bool,
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Self {
+            kind: Kind::Hill,
+            code: OUT,
+            child: 0,
+            rim: 0,
+            bed: 0,
+            mouth: i32::MIN,
+            raw: [0; 4],
+            area: 0.0,
+            carved: false,
+            lake: 0,
+            level: i32::MIN,
+            wet: 0,
+            guarded: false,
+        }
+    }
+}
+
+impl Node {
+    /// Whether it is covered by a lake or the sea.
+    #[inline]
+    pub fn is_water(&self) -> bool {
+        matches!(self.kind, Kind::Lake | Kind::Sea)
+    }
+
+    /// Whether ways from it are carved whatever is beside them: of rivers, and over lakes.
+    #[inline]
+    pub fn is_course(&self) -> bool {
+        matches!(self.kind, Kind::River | Kind::Lake)
+    }
+}
+
+/// Nodes of coarse cells of a rectangle.
+pub(super) struct Nodes {
+    pub rect: Rect,
+    cols: usize,
+    nodes: Vec<Node>,
+}
+
+impl Nodes {
+    #[inline]
+    pub fn get(&self, [i, j]: [i64; 2]) -> Option<&Node> {
+        let inside =
+            (self.rect.start[0]..self.rect.end[0]).contains(&i) && (self.rect.start[1]..self.rect.end[1]).contains(&j);
+        inside.then(|| &self.nodes[self.index([i, j])])
+    }
+
+    #[inline]
+    fn index(&self, [i, j]: [i64; 2]) -> usize {
+        (i - self.rect.start[0]) as usize * self.cols + (j - self.rect.start[1]) as usize
+    }
+
+    #[inline]
+    pub fn carve(&mut self, cell: [i64; 2]) {
+        let k = self.index(cell);
+        self.nodes[k].carved = true;
+    }
+
+    /// The cells that drain into a cell: the number of the neighbour, and its node.
+    #[inline]
+    pub fn donors(&self, [i, j]: [i64; 2]) -> impl Iterator<Item = (usize, &Node)> {
+        STEPS.iter().enumerate().filter_map(move |(k, [di, dj])| {
+            let node = self.get([i + *di as i64, j + *dj as i64])?;
+            (usize::from(node.code) == k ^ 4).then_some((k, node))
+        })
+    }
+}
+
+/// The world's cell that a cell drains to.
+#[inline]
+pub(super) fn next([i, j]: [i64; 2], code: u8) -> Option<[i64; 2]> {
+    let [di, dj] = *STEPS.get(usize::from(code))?;
+    Some([i + di as i64, j + dj as i64])
+}
+
+/// The part of the way down to its receiver at which a hill's, and a river's, bed lies at least, in 256ths: near the receiver, for a bed
+/// in the middle would leave a step at the foot of a steep slope.
+const SHARE: [i64; 2] = [13, 26];
+
+/// Where the receiver falls on as steeply it is so much, in 256ths: then beds lie on the slope and are no trenches in it.
+const EVEN: i64 = 115;
+
+/// On gentle ground it lies in the middle, so that both have room: as far as this slope, in 256ths.
+const GENTLE: i64 = 2;
+
+/// Catchment, in fine cells, of a river so large that what is beside it stays over it, and the slope up to which it does, in 256ths. On
+/// an open steep slope a bank on the lower side would be a dam.
+const GUARD: f32 = 1024.0;
+const STEEP: i64 = 64;
+
+/// How far a shore wanders off the smooth line, over what a bluff stands over the water.
+const WANDER: f32 = 1.0;
+
+/// What two beds are apart at least, where the ground falls that far, in units: a way has up to three steps, each of which is a mean.
+const ROOM: i32 = 64;
+
+/// The lowest bed of a cell at `z` that drains to one at `receiver`, which falls by `on` to its own. `width` is that of a cell in units.
+#[inline]
+fn lowest(z: i32, [receiver, on]: [i32; 2], is_river: bool, width: i64) -> i32 {
+    let fall = (i64::from(z) - i64::from(receiver)).max(0);
+    let share = (fall * SHARE[usize::from(is_river)]).max((fall * EVEN).min(i64::from(on) * 128)) >> 8;
+    receiver.saturating_add(share.max((fall >> 1).min((width * GENTLE) >> 8)) as i32)
+}
+
+/// A river's bed in rock of this softness: in soft rock lower, in hard rock higher, within its interval. Where the rock changes the river has
+/// a step.
+fn knick(bed: i32, [least, highest]: [i32; 2], softness: f32) -> i32 {
+    let (end, share) = if softness > 1.0 { (least, 1.0 - 1.0 / softness) } else { (highest.max(bed), 1.0 - softness) };
+    bed.wrapping_add(cast::floor(end.wrapping_sub(bed) as f32 * (0.5 * share))).clamp(least, highest.max(bed))
+}
+
+/// Logarithms of the wavelengths of meanders, in fine cells, that a level makes.
+const WAVES: std::ops::RangeInclusive<i32> = 2..=5;
+
+/// Wavelengths over amplitudes of meanders that a floor has room for.
+const AMPLITUDE: f32 = 8.0;
+
+/// Slope of a river up to which it meanders; at twice that it goes straight.
+const WANDERS: f32 = 0.006;
+
+/// How far meanders move a river's way, in coarse cells, over noise of deviation 1/3.
+const SWAY: f32 = 1.5;
+
+/// What nodes are made of.
+pub(super) struct Maker<'a> {
+    window: &'a LocalWindow,
+    frame: &'a Frame,
+    ground: &'a Plane<i32>,
+    /// The plane's first fine cell.
+    origin: [i64; 2],
+    rock: Option<&'a Rock<'a>>,
+    seed: u32,
+    /// Meanders of the world, their wavelength over a river's width, and half the width of floors over a catchment's root.
+    meanders: u32,
+    winding: f32,
+    floor: f32,
+    sea: i32,
+    /// Width of a coarse cell in units.
+    unit: i64,
+    /// Catchment from which on a stream is a river, and the largest that a hill's fine cell may have, m².
+    threshold: f32,
+    /// Catchment of guarded rivers, m².
+    guard: f32,
+    /// What land beside a lake stands over it, if its catchment is a hill's.
+    clear: i32,
+}
+
+impl<'a> Maker<'a> {
+    /// Of a window, on the smooth `ground` whose first fine cell is `origin`.
+    pub fn new(
+        window: &'a LocalWindow,
+        (frame, rules): (&'a Frame, &'a Rules),
+        (ground, origin): (&'a Plane<i32>, [i64; 2]),
+        rock: Option<&'a Rock<'a>>,
+        [seed, meanders]: [u32; 2],
+    ) -> Self {
+        let width = frame.width(window.level);
+        let threshold = rules.river as f32 * (width * width) as f32;
+        let clear = beds::clearance(frame, window.level, threshold);
+        let unit = (width * thalweg_core::terrain::height::UNITS) as i64;
+        let guard = GUARD / 4.0 * (width * width) as f32;
+        let (winding, floor, sea) = (rules.meanders, rules.floor, frame.sea_units());
+        Self { window, frame, ground, origin, rock, seed, meanders, winding, floor, sea, unit, threshold, guard, clear }
+    }
+
+    /// Nodes of the coarse cells of `rect`. It needs the window a cell beyond.
+    pub fn nodes(&self, rect: Rect) -> Nodes {
+        debug_assert!(self.frame.world(self.window.level).contains(&rect));
+        let mut nodes = Vec::with_capacity(rect.size()[0] * rect.size()[1]);
+        for i in rect.start[0]..rect.end[0] {
+            for j in rect.start[1]..rect.end[1] {
+                nodes.extend(self.node([i, j]));
+            }
+        }
+        Nodes { rect, cols: rect.size()[1], nodes }
+    }
+
+    /// A cell's place in the window, if it lies in it.
+    #[inline]
+    fn inside(&self, [i, j]: [i64; 2]) -> Option<(usize, usize)> {
+        let local = [i - self.window.rect.start[0], j - self.window.rect.start[1]];
+        let [rows, cols] = self.window.size();
+        let within = local[0] >= 0 && local[1] >= 0 && (local[0] as usize) < rows && (local[1] as usize) < cols;
+        within.then_some((local[0] as usize, local[1] as usize))
+    }
+
+    /// Height of the ground or of the water over it.
+    #[inline]
+    fn surface(&self, at: (usize, usize)) -> i32 {
+        self.window.surface(at).0.max(self.sea)
+    }
+
+    #[inline]
+    fn is_sea(&self, at: (usize, usize)) -> bool {
+        self.window.surface(at).0 <= self.sea
+    }
+
+    #[inline]
+    fn is_river(&self, at: (usize, usize)) -> bool {
+        self.window.area[at] >= self.threshold && !self.is_sea(at)
+    }
+
+    /// How far a cell falls to the one that it drains to; water does not fall.
+    #[inline]
+    fn falls(&self, at: (usize, usize), to: Option<[i64; 2]>) -> i32 {
+        let Some(to) = to.and_then(|to| self.inside(to)) else { return 0 };
+        let is_water = self.is_sea(at) || self.window.lake(at).is_some();
+        if is_water { 0 } else { self.surface(at).saturating_sub(self.surface(to)).max(0) }
+    }
+
+    fn jitter(&self, cell: [i64; 2]) -> [f32; 2] {
+        let hash = mix((cell[0] as u32).wrapping_mul(0x9e37_79b1) ^ mix((cell[1] as u32).wrapping_add(self.seed)));
+        [(hash & 0xffff) as f32 / 32_768.0 - 1.0, (hash >> 16) as f32 / 32_768.0 - 1.0]
+    }
+
+    /// The lowest of the children that are allowed, a bit each.
+    fn lowest_child(&self, [i, j]: [i64; 2], raw: &[i32; 4], allowed: u8) -> u8 {
+        let lot = |child: u8| {
+            mix(self.seed
+                ^ (2 * i + i64::from(child >> 1)) as u32
+                ^ ((2 * j + i64::from(child & 1)) as u32).wrapping_mul(0x85eb_ca77))
+        };
+        let children = (0..4u8).filter(|child| allowed >> child & 1 == 1);
+        children.min_by_key(|child| (raw[usize::from(*child)], lot(*child))).unwrap_or(0)
+    }
+
+    fn node(&self, cell: [i64; 2]) -> Option<Node> {
+        let ([i, j], window) = (cell, self.window);
+        let at = self.inside(cell)?;
+        let first = [(2 * i - self.origin[0] + 1) as usize, (2 * j - self.origin[1] + 1) as usize];
+        let raw = [0usize, 1, 2, 3].map(|child| self.ground.at(first[0] + (child >> 1), first[1] + (child & 1)));
+        let (z, area, code) = (self.surface(at), window.area[at], window.receivers[at]);
+        let mut node = Node { area, code, raw, ..Node::default() };
+        if let Some((lake, level)) = window.lake(at) {
+            let child = self.lowest_child(cell, &raw, 15);
+            let wet = self.wet(cell, level.0, |at| window.lake(at).is_some_and(|(id, _)| id == lake)) | 1 << child;
+            return Some(Node { kind: Kind::Lake, child, bed: level.0, lake, level: level.0, wet, ..node });
+        }
+        if self.is_sea(at) {
+            let child = self.lowest_child(cell, &raw, 15);
+            let wet = self.wet(cell, self.sea, |at| self.is_sea(at)) | 1 << child;
+            return Some(Node { kind: Kind::Sea, code: OUT, child, bed: self.sea, wet, ..node });
+        }
+        let river = self.is_river(at);
+        node.kind = if river { Kind::River } else { Kind::Hill };
+        let on = self.falls(at, next(cell, code));
+        // What is upstream: the highest bed allowed, and the river that brings most. What is beside: water.
+        let mut highest = i32::MAX;
+        let mut main: Option<(f32, usize, [i64; 2])> = None;
+        let (mut coast, mut over) = (false, i32::MIN);
+        for (k, [di, dj]) in STEPS.iter().enumerate() {
+            let beside = [i + *di as i64, j + *dj as i64];
+            let Some(from) = self.inside(beside) else { continue };
+            if let Some((lake, level)) = window.lake(from) {
+                node.lake = if node.level == i32::MIN || node.lake == lake { lake } else { 0 };
+                node.level = node.level.max(level.0);
+                over = if level.0 < z { over.max(level.0) } else { over };
+            } else if self.is_sea(from) {
+                // Beside both it belongs to neither.
+                (node.lake, node.level, coast) = (0, node.level.max(self.sea), true);
+            }
+            if usize::from(window.receivers[from]) != k ^ 4 || self.is_sea(from) {
+                continue;
+            }
+            let river = self.is_river(from);
+            let bed = lowest(self.surface(from), [z, on], river, self.unit);
+            // Between the two beds there is room for the cells of the way, where units allow.
+            highest = highest.min(bed.saturating_sub(((bed - z) >> 1).clamp(1, ROOM)));
+            let more = main.is_none_or(|(most, ..)| window.area[from] > most);
+            if river && more {
+                main = Some((window.area[from], k, beside));
+            }
+        }
+        let to = next(cell, code).and_then(|to| self.inside(to));
+        let mut least = match to {
+            Some(to) => {
+                let beyond = next(cell, code).and_then(|to| next(to, window.receivers[self.inside(to)?]));
+                let on = self.falls(to, beyond);
+                lowest(z, [self.surface(to), on], river, self.unit)
+            }
+            None => Height::MIN.0,
+        };
+        if node.level >= z {
+            // The way out of a lake.
+            node.lake = 0;
+        }
+        if over > self.sea {
+            // Beside a lake, and no way out of it: over its level by all that will be dug.
+            let clear =
+                if river { beds::clearance(self.frame, window.level, area).max(self.clear) } else { self.clear };
+            least = least.max(over.saturating_add(clear).min(z));
+            if let Some((_, level)) = to.and_then(|to| window.lake(to)) {
+                node.mouth = level.0.saturating_add(clear).min(z);
+            }
+        }
+        // Level ground leaves no unit between the two: then they are equal, and the tree alone says where water goes.
+        let least = least.max(self.sea.saturating_add(1));
+        let highest = highest.max(least);
+        if code == OUT && self.frame.is_rim(window.level, cell) {
+            let on_rim = |child: u8| {
+                let fine = [2 * i + i64::from(child >> 1), 2 * j + i64::from(child & 1)];
+                self.frame.is_rim(window.level + 1, fine)
+            };
+            node.rim = (0..4).filter(|child| on_rim(*child)).map(|child| 1 << child).sum();
+        }
+        if coast {
+            node.wet = self.wet(cell, self.sea, |at| self.is_sea(at));
+        } else if node.lake != 0 {
+            node.wet = self.wet(cell, node.level, |at| window.lake(at).is_some_and(|(id, _)| id == node.lake));
+        }
+        let dry = if node.wet == 15 { 15 } else { 15 ^ node.wet };
+        node.child = if river && node.rim == 0 {
+            let child = self.corner(cell, main.map(|(_, k, donor)| (k, donor)), code, self.wander(cell, area, on));
+            if dry >> child & 1 == 1 { child } else { self.lowest_child(cell, &raw, dry) }
+        } else {
+            let rim = node.rim;
+            self.lowest_child(cell, &raw, if rim == 0 { dry } else { rim })
+        };
+        node.bed = raw[usize::from(node.child)].clamp(least, highest);
+        node.guarded = area >= self.guard && i64::from(on) < (self.unit * STEEP) >> 8;
+        if let Some(rock) = self.rock.filter(|_| river && to.is_some()) {
+            let [i, j] = [first[0] + usize::from(node.child >> 1), first[1] + usize::from(node.child & 1)];
+            node.bed = knick(node.bed, [least, highest.min(z.max(least))], rock.softness(i, j, node.bed));
+        }
+        Some(node)
+    }
+
+    /// Which children of a cell lie under water of this level, where `is_water` says what it covers. The line of the shore is that of a smooth
+    /// surface through what cells stand over it, so that it has no corners; how far a cell stands over it counts as far as a bluff.
+    fn wet(&self, [i, j]: [i64; 2], level: i32, is_water: impl Fn((usize, usize)) -> bool) -> u8 {
+        let bluff = self.unit as f32 * 0.05;
+        let mut stands = [[0.0f32; 3]; 3];
+        let mut covered = 0;
+        for (di, row) in (-1..).zip(&mut stands) {
+            for (dj, stands) in (-1..).zip(row) {
+                // Beyond the world it is as here.
+                let at = self.inside([i + di, j + dj]).or_else(|| self.inside([i, j])).unwrap_or_default();
+                let water = is_water(at);
+                let over = (self.window.ground[at].0.wrapping_sub(level) as f32 / bluff).abs().clamp(0.5, 1.0);
+                *stands = if water { -over } else { over } + WANDER * self.jitter([i + di, j + dj])[0];
+                covered += u32::from(water);
+            }
+        }
+        if covered % 9 == 0 {
+            return if covered == 0 { 0 } else { 15 };
+        }
+        // Weights of the cubic spline's halves.
+        const HALVES: [[f32; 3]; 2] = [[5.0, 10.0, 1.0], [1.0, 10.0, 5.0]];
+        let over = |child: usize| {
+            let along = |row: &[f32; 3]| -> f32 { row.iter().zip(HALVES[child & 1]).map(|(z, w)| z * w).sum() };
+            stands.iter().zip(HALVES[child >> 1]).map(|(row, w)| along(row) * w).sum::<f32>()
+        };
+        // A child changes sides only beside what was on the other one before: no pools behind the shore, no rocks before it.
+        let here = is_water(self.inside([i, j]).unwrap_or_default());
+        let wet = |child: usize| {
+            let [a, b] = [2 * i64::from(child >> 1 == 1) - 1, 2 * i64::from(child & 1 == 1) - 1];
+            let beside = [[i + a, j], [i, j + b], [i + a, j + b]].into_iter().filter_map(|cell| self.inside(cell));
+            let turns = (over(child) < 0.0) != here && beside.into_iter().any(|at| is_water(at) != here);
+            turns != here
+        };
+        (0..4usize).filter(|child| wet(*child)).map(|child| 1 << child).sum()
+    }
+
+    /// The child of a river's cell through which it goes: nearest to a quarter donor, half itself, a quarter receiver, so that corners are
+    /// cut; moved across the river's way by `wander`.
+    fn corner(&self, cell: [i64; 2], donor: Option<(usize, [i64; 2])>, code: u8, wander: f32) -> u8 {
+        let mut target = [0.0f32; 2];
+        let mut shift = self.jitter(cell);
+        let mut add = |cell: [i64; 2], k: usize| {
+            let jitter = self.jitter(cell);
+            for axis in 0..2 {
+                target[axis] += 0.25 * STEPS[k][axis] as f32;
+                shift[axis] += 0.6 * jitter[axis];
+            }
+        };
+        if let Some((k, donor)) = donor {
+            add(donor, k);
+        }
+        if let Some(to) = next(cell, code) {
+            add(to, usize::from(code));
+        }
+        // From the donor to the receiver, turned by a right angle.
+        let step = |k: usize, axis: usize| STEPS.get(k).map_or(0.0, |step| step[axis] as f32);
+        let way = [0, 1].map(|axis| step(code.into(), axis) - donor.map_or(0.0, |(k, _)| step(k, axis)));
+        let length = (way[0] * way[0] + way[1] * way[1]).sqrt().max(1.0);
+        let across = [-way[1] * (wander / length), way[0] * (wander / length)];
+        let side = |axis: usize| u8::from(target[axis] + across[axis] + 0.16 * shift[axis] >= 0.0);
+        2 * side(0) + side(1)
+    }
+
+    /// How far a river's cell moves its way to one side, over a cell's width, in meanders. Their wavelength is some twelve of its widths
+    /// (Leopold & Wolman 1960, "River meanders"), rounded to a power of two of cells, so that some levels, one after the other, move it
+    /// the same way. It wanders where its floor is wide enough and it falls gently (Leopold & Wolman 1957, USGS Professional Paper 282-B).
+    fn wander(&self, [i, j]: [i64; 2], area: f32, on: i32) -> f32 {
+        let fine = self.frame.width(self.window.level + 1) as f32;
+        let length = self.winding * beds::width(area);
+        let octave = cast::floor(log2((length / fine).max(1.0)) + 0.5);
+        if !WAVES.contains(&octave) {
+            return 0.0;
+        }
+        let slope = on as f32 / self.unit as f32;
+        let room = AMPLITUDE * self.floor * area.sqrt() / length;
+        let share = SWAY * (2.0 - slope / WANDERS).clamp(0.0, 1.0) * room.min(1.0);
+        if share <= 0.0 {
+            return 0.0;
+        }
+        // Noise has waves about twice as long as its lattice is wide; a coarse cell is two fine ones.
+        let side = 1i64 << (octave - WAVES.start());
+        let of = |x: i64| (x.div_euclid(side) as i32, (x.rem_euclid(side) as f32 + 0.5) / side as f32);
+        let ((row, y), (col, x)) = (of(i), of(j));
+        let world = (self.window.level as i32).wrapping_sub(octave) as u32;
+        share * noise(col, row, x, y, mix(self.meanders ^ mix(world)))
+    }
+}

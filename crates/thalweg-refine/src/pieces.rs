@@ -1,0 +1,147 @@
+//! A rectangle in pieces, side by side on all threads.
+
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use crate::{Frame, LocalLakes, LocalWindow, Rect, Rules, refine};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::memory;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::OUT;
+
+/// The widest side of a piece, in cells: the margins of wider ones cost less, and their planes more memory.
+const WIDEST: usize = 1024;
+
+/// No piece is cut in two that would leave narrower ones: they would be margins above all.
+const NARROW: usize = 192;
+
+/// Bytes of a cell's lake, and of what lies loose.
+const LAKES: u64 = 8;
+const LOOSE: u64 = 4;
+
+/// Bytes that a cell of a piece takes while it is made, with its margins. Reckoned: 48, and twice as many cells.
+const SCRATCH: u64 = 100;
+
+/// What [`refine`] gives, in pieces on several threads: at least `threads` pieces where the rectangle is large enough.
+///
+/// # Errors
+/// As [`refine`]; when the window and the pieces under way need more memory than there is.
+pub fn refine_in_pieces(
+    frame: &Frame,
+    rules: &Rules,
+    key: Key,
+    coarse: &LocalWindow,
+    wanted: Rect,
+    threads: usize,
+) -> Result<LocalWindow> {
+    wanted.check(frame.world(coarse.level.saturating_add(1)))?;
+    let pieces = pieces(wanted, threads);
+    if let [_] = &pieces[..] {
+        return refine(frame, rules, key, coarse, wanted);
+    }
+    let size = wanted.size();
+    let at_once = pieces.iter().take(rayon::current_num_threads()).map(|piece| cells(*piece)).sum::<u64>();
+    let told = format!("a window of {} × {} cells", size[1], size[0]);
+    memory::room(&told, LocalWindow::BYTES * cells(wanted) + SCRATCH * at_once)?;
+    let whole = Mutex::new(LocalWindow::blank(coarse.level + 1, wanted));
+    pieces.into_par_iter().try_for_each(|piece| {
+        let part = refine(frame, rules, key, coarse, piece)?;
+        whole.lock().unwrap_or_else(PoisonError::into_inner).paste(&part);
+        Ok(())
+    })?;
+    Ok(whole.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn cells(rect: Rect) -> u64 {
+    rect.size().into_iter().map(|n| n as u64).product()
+}
+
+/// The pieces of a rectangle, in row-major order: none wider than [`WIDEST`], and so many at least, where that leaves none
+/// [`NARROW`].
+fn pieces(rect: Rect, least: usize) -> Vec<Rect> {
+    let mut counts = rect.size().map(|side| side.div_ceil(WIDEST).max(1));
+    let side = |counts: [usize; 2], axis: usize| rect.size()[axis] / counts[axis];
+    while counts[0] * counts[1] < least {
+        // Long rows are quicker than long columns.
+        let axis = usize::from(side(counts, 1) > side(counts, 0));
+        if side(counts, axis) < 2 * NARROW {
+            break;
+        }
+        counts[axis] *= 2;
+    }
+    let cut = |axis: usize, k: usize| rect.start[axis] + (rect.size()[axis] * k / counts[axis]) as i64;
+    let piece = |i: usize, j: usize| Rect { start: [cut(0, i), cut(1, j)], end: [cut(0, i + 1), cut(1, j + 1)] };
+    (0..counts[0]).flat_map(|i| (0..counts[1]).map(move |j| piece(i, j))).collect()
+}
+
+impl LocalWindow {
+    /// Bytes of a cell without lakes and sand.
+    pub const BYTES: u64 = 9;
+
+    /// Bytes that its layers take, lakes and sand among them.
+    pub fn bytes(&self) -> u64 {
+        let more = [(self.lakes.is_some(), LAKES), (self.loose.is_some(), LOOSE)];
+        let more: u64 = more.iter().filter(|(there, _)| *there).map(|(_, bytes)| bytes).sum();
+        (Self::BYTES + more) * self.ground.len() as u64
+    }
+
+    /// A rectangle of nothing yet.
+    pub fn blank(level: u32, rect: Rect) -> Self {
+        let size = rect.size();
+        let (ground, receivers) = (Field::new(size, Height::ZERO), Field::new(size, OUT));
+        Self { level, rect, ground, receivers, area: Field::new(size, 0.0), lakes: None, loose: None }
+    }
+
+    /// Writes the cells that another window of the same level shares with it.
+    pub fn paste(&mut self, part: &Self) {
+        let start = [0, 1].map(|axis| self.rect.start[axis].max(part.rect.start[axis]));
+        let end = [0, 1].map(|axis| self.rect.end[axis].min(part.rect.end[axis]));
+        if (0..2).any(|axis| start[axis] >= end[axis]) {
+            return;
+        }
+        let from = [0, 1].map(|axis| (start[axis] - part.rect.start[axis]) as usize);
+        let to = [0, 1].map(|axis| (start[axis] - self.rect.start[axis]) as usize);
+        let window = Window { start: from, size: Rect { start, end }.size() };
+        self.ground.paste(&part.ground, window, to);
+        self.receivers.paste(&part.receivers, window, to);
+        self.area.paste(&part.area, window, to);
+        if let Some(loose) = &part.loose {
+            let own = self.loose.get_or_insert_with(|| Field::new(self.rect.size(), Height::ZERO));
+            own.paste(loose, window, to);
+        } else if let Some(own) = &mut self.loose {
+            own.paste(&Field::new(window.size, Height::ZERO), Window { start: [0, 0], size: window.size }, to);
+        }
+        let lakes = part.lakes.as_ref().and_then(|lakes| lakes.part(window));
+        let all = Window { start: [0, 0], size: window.size };
+        match (&mut self.lakes, lakes) {
+            (None, None) => {}
+            (None, Some(lakes)) => {
+                let mut own = LocalLakes::none(self.rect.size());
+                own.paste(&lakes, all, to);
+                self.lakes = Some(own);
+            }
+            (Some(own), lakes) => own.paste(&lakes.unwrap_or_else(|| LocalLakes::none(window.size)), all, to),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_the_rectangle_none_too_wide_and_enough_of_them() {
+        for (size, least, most) in
+            [([512, 512], 1, 1), ([512, 512], 2, 2), ([512, 512], 8, 4), ([4000, 3000], 2, 12), ([100, 5000], 4, 5)]
+        {
+            let rect = Rect::new([-70, 30], size);
+            let pieces = pieces(rect, least);
+            assert_eq!(pieces.len(), most, "{size:?}");
+            assert_eq!(pieces.iter().map(|piece| cells(*piece)).sum::<u64>(), cells(rect));
+            assert!(pieces.iter().all(|piece| rect.contains(piece) && piece.size().iter().all(|n| *n <= WIDEST)));
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! [`Plane`]: cells of a window with a ring of pads round them, so that every cell has eight neighbours.
+
+use std::ops::Range;
+
+use crate::Rect;
+use thalweg_flow::STEPS;
+
+/// Stands in the pads of heights: higher than all ground.
+pub(super) const WALL: i32 = 1 << 30;
+
+/// Stands in the pads of receivers: drains nowhere.
+pub(super) const NOWHERE: u8 = 255;
+
+/// Cells with a ring of pads. Rows and columns count from the pads: the first cell is (1, 1).
+#[derive(Debug, Clone)]
+pub(super) struct Plane<T> {
+    stride: usize,
+    cells: Vec<T>,
+}
+
+/// A part of a plane: rows and columns, counted from the pads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    pub rows: Range<usize>,
+    pub cols: Range<usize>,
+}
+
+impl Part {
+    /// The part that is `rect` of a plane whose first cell is the world's cell `origin`.
+    pub fn of(rect: Rect, origin: [i64; 2]) -> Self {
+        let range = |axis: usize| {
+            let from = |x: i64| (x - origin[axis] + 1) as usize;
+            from(rect.start[axis])..from(rect.end[axis])
+        };
+        Self { rows: range(0), cols: range(1) }
+    }
+}
+
+impl<T: Copy> Plane<T> {
+    /// A plane of one value, pads and all.
+    pub fn new([rows, cols]: [usize; 2], value: T) -> Self {
+        Self { stride: cols + 2, cells: vec![value; (rows + 2) * (cols + 2)] }
+    }
+
+    /// Rows and columns, without the pads.
+    pub fn size(&self) -> [usize; 2] {
+        [self.cells.len() / self.stride - 2, self.stride - 2]
+    }
+
+    #[inline]
+    pub fn row(&self, i: usize) -> &[T] {
+        &self.cells[i * self.stride..(i + 1) * self.stride]
+    }
+
+    #[inline]
+    pub fn row_mut(&mut self, i: usize) -> &mut [T] {
+        &mut self.cells[i * self.stride..(i + 1) * self.stride]
+    }
+
+    /// Row `i` of a part.
+    #[inline]
+    pub fn span(&self, i: usize, cols: &Range<usize>) -> &[T] {
+        &self.row(i)[cols.clone()]
+    }
+
+    #[inline]
+    pub fn span_mut(&mut self, i: usize, cols: &Range<usize>) -> &mut [T] {
+        &mut self.row_mut(i)[cols.clone()]
+    }
+
+    /// The eight neighbours of row `i` of a part, numbered as [`STEPS`] are, each as a row of its own.
+    #[inline]
+    pub fn around(&self, i: usize, cols: &Range<usize>) -> [&[T]; 8] {
+        let of = |k| self.beside(k, i, cols);
+        [of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)]
+    }
+
+    /// Neighbour `k` of row `i` of a part.
+    #[inline]
+    pub fn beside(&self, k: usize, i: usize, cols: &Range<usize>) -> &[T] {
+        let [di, dj] = STEPS[k];
+        &self.row(i.wrapping_add_signed(di))[cols.start.wrapping_add_signed(dj)..cols.end.wrapping_add_signed(dj)]
+    }
+
+    #[inline]
+    pub fn at(&self, i: usize, j: usize) -> T {
+        self.cells[i * self.stride + j]
+    }
+
+    #[inline]
+    pub fn set(&mut self, i: usize, j: usize, value: T) {
+        self.cells[i * self.stride + j] = value;
+    }
+}
+
+/// Columns that are worked on together: whole vectors on every machine.
+pub(super) const LANES: usize = 16;
+
+/// `N` values of a row from column `x` on; what is beyond its end is nothing.
+#[inline(always)]
+pub(super) fn take<T: Copy + Default, const N: usize>(row: &[T], x: usize) -> [T; N] {
+    let row = &row[x..];
+    if let Some(lanes) = row.first_chunk() {
+        return *lanes;
+    }
+    let mut lanes = [T::default(); N];
+    for (lane, value) in lanes.iter_mut().zip(row) {
+        *lane = *value;
+    }
+    lanes
+}
+
+/// Writes as many of the values as the row has columns from `x` on.
+#[inline(always)]
+pub(super) fn put<T: Copy, const N: usize>(row: &mut [T], x: usize, lanes: &[T; N]) {
+    let row = &mut row[x..];
+    if let Some(all) = row.first_chunk_mut() {
+        *all = *lanes;
+        return;
+    }
+    for (value, lane) in row.iter_mut().zip(lanes) {
+        *value = *lane;
+    }
+}

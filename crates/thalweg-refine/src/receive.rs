@@ -1,0 +1,108 @@
+//! Receivers: the steepest way down, where there is one, drawn from the two neighbours beside it; else the tree as it was.
+//!
+//! Ground on which no cell's receiver is higher keeps a tree: a circle would have to be level all the way round, so made of kept
+//! receivers alone, and those were a tree before.
+
+use multiversion::multiversion;
+
+use crate::paths::{RIVER, SEA};
+use crate::plane::{LANES, Part, Plane, WALL, put, take};
+use thalweg_noise::gradient::mix;
+
+/// Receivers of a part. It needs the ground a cell beyond, and `kept` ones for where nothing is lower and for rivers. `origin` is the
+/// world cell of the planes' first, `seed` that of the draw.
+pub(super) fn receivers(
+    ground: &Plane<i32>,
+    (flags, kept): (&Plane<u8>, &Plane<u8>),
+    (origin, seed): ([i64; 2], u32),
+    part: &Part,
+    out: &mut Plane<u8>,
+) {
+    let cols = &part.cols;
+    for i in part.rows.clone() {
+        let lot = (mix((origin[0] + i as i64 - 1) as u32 ^ seed), (origin[1] + cols.start as i64 - 1) as u32);
+        let known = (flags.span(i, cols), kept.span(i, cols));
+        steepest(ground.span(i, cols), ground.around(i, cols), known, lot, out.span_mut(i, cols));
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn steepest(here: &[i32], near: [&[i32]; 8], (flags, kept): (&[u8], &[u8]), (row, col): (u32, u32), out: &mut [u8]) {
+    for x in (0..out.len()).step_by(LANES) {
+        let (here, flags, kept) = (take::<_, LANES>(here, x), take::<_, LANES>(flags, x), take::<_, LANES>(kept, x));
+        let mut falls = [[0.0f32; LANES]; 8];
+        for k in 0..8 {
+            let near = take::<_, LANES>(near[k], x);
+            for l in 0..LANES {
+                // Heights are within ±16 000 m, walls 16 384 m: no difference passes 2³¹.
+                falls[k][l] = here[l].wrapping_sub(near[l]) as f32;
+            }
+        }
+        let mut lots = [0.0f32; LANES];
+        for l in 0..LANES {
+            let hash = mix(row ^ col.wrapping_add((x + l) as u32).wrapping_mul(0x85eb_ca77));
+            lots[l] = (hash >> 8) as f32 * (1.0 / 16_777_216.0);
+        }
+        let codes = drawn(&falls, &lots, &kept.map(i32::from));
+        let mut found = [0u8; LANES];
+        for l in 0..LANES {
+            found[l] = if flags[l] & (RIVER | SEA) != 0 { kept[l] } else { codes[l] as u8 };
+        }
+        put(out, x, &found);
+    }
+}
+
+/// Of the two neighbours between which the steepest way down lies (Tarboton 1997, doi:10.1029/96WR03137), one by lot: in the mean of many
+/// cells water goes the way of the slope, and no line of eight directions shows. `falls` to the eight neighbours in heights, `lots` from 0
+/// to 1; where none is lower, `kept`. What is drawn is lower.
+#[inline(always)]
+pub(super) fn drawn<const N: usize>(falls: &[[f32; N]; 8], lots: &[f32; N], kept: &[i32; N]) -> [i32; N] {
+    let mut codes = *kept;
+    let mut most = [0.0f32; N];
+    for facet in 0..8 {
+        let straight = facet & 6;
+        let aslant = (straight + if facet & 1 == 0 { 1 } else { 7 }) & 7;
+        for l in 0..N {
+            let (along, across) = (falls[straight][l], falls[aslant][l] - falls[straight][l]);
+            // Tangent of the angle from the straight neighbour, up to the diagonal one.
+            let t = (across / along.max(1e-3)).clamp(0.0, 1.0);
+            // Its own fall, for sums round where a neighbour is far higher.
+            let fall = if t < 1.0 { along + t * across } else { falls[aslant][l] };
+            let steep = if fall > 0.0 { fall * fall / (1.0 + t * t) } else { 0.0 };
+            // The angle over 45°.
+            let share = t * (1.2732 - 0.2732 * t);
+            let code = if lots[l] < share { aslant } else { straight } as i32;
+            codes[l] = if steep > most[l] { code } else { codes[l] };
+            most[l] = most[l].max(steep);
+        }
+    }
+    codes
+}
+
+/// Heights of the receivers of cells from column `x` of a row on; their own where `codes` lead nowhere.
+#[inline(always)]
+pub(super) fn below(here: &[i32; LANES], near: &[&[i32]; 8], codes: &[u8; LANES], x: usize) -> [i32; LANES] {
+    let mut heights = *here;
+    for k in 0..8 {
+        let near = take::<_, LANES>(near[k], x);
+        for l in 0..LANES {
+            heights[l] = if codes[l] == k as u8 { near[l] } else { heights[l] };
+        }
+    }
+    heights
+}
+
+/// The lowest of the cells that drain into each cell from column `x` of a row on; the wall where none does. `codes` are the neighbours'
+/// receivers.
+#[inline(always)]
+pub(super) fn above(near: &[&[i32]; 8], codes: &[&[u8]; 8], x: usize) -> [i32; LANES] {
+    let mut heights = [WALL; LANES];
+    for k in 0..8 {
+        let (near, codes) = (take::<_, LANES>(near[k], x), take::<_, LANES>(codes[k], x));
+        for l in 0..LANES {
+            let donor = if codes[l] == (k ^ 4) as u8 { near[l] } else { WALL };
+            heights[l] = heights[l].min(donor);
+        }
+    }
+    heights
+}

@@ -1,0 +1,143 @@
+//! Sand: ground that the wind has heaped, which no river cuts.
+//!
+//! What lies loose is carried from level to level, and where it covers the ground the kernel's rivers have little to say: no noise, no uplift, no
+//! cuts, slopes as steep as sand lies. What ways and beds took of the smooth ground comes back as far as the order of the tree lets it, of
+//! rivers, too: sand drinks them.
+
+use crate::paths::{MOUTH, SEA};
+use crate::plane::{Part, Plane, WALL};
+use crate::{LocalWindow, Rect, Sand};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS_F32};
+use thalweg_flow::OUT;
+
+/// Sweeps by which sand comes back, up and down each.
+pub(super) const SWEEPS: i64 = 8;
+
+/// Times that sand is evened out: no more than the cells that fine ground reaches beyond what is worked on.
+const CALM: usize = 8;
+
+/// Sand on a level's cells.
+pub(super) struct Cover {
+    /// How thick it lies, in units.
+    pub thick: Plane<i32>,
+    /// The smooth ground, before noise and ways, evened out.
+    pub smooth: Plane<i32>,
+    /// Thickness over which it counts fully, in units.
+    full: f32,
+    /// What sand bears from cell to cell, in units.
+    bears: f32,
+}
+
+impl Cover {
+    /// Of the fine cells of coarse `all`, in planes like `smooth`, which begin at fine cell `origin`; thicknesses are linear between coarse cells.
+    pub fn of(
+        (window, loose): (&LocalWindow, &Field<Height>),
+        world: Rect,
+        all: Rect,
+        origin: [i64; 2],
+        (sand, width, smooth): (Sand, f32, &Plane<i32>),
+    ) -> Self {
+        let mut thick = Plane::new(smooth.size(), 0);
+        let fine = all.finer();
+        let place = |x: i64, axis: usize| {
+            let at = |x: i64| (x.clamp(world.start[axis], world.end[axis] - 1) - window.rect.start[axis]) as usize;
+            let own = x.div_euclid(2);
+            (at(own), at(if x.rem_euclid(2) == 0 { own - 1 } else { own + 1 }))
+        };
+        let columns: Vec<_> = (fine.start[1]..fine.end[1]).map(|col| place(col, 1)).collect();
+        for row in fine.start[0]..fine.end[0] {
+            let (own, beside) = place(row, 0);
+            let (own, beside) = (loose.row(own), loose.row(beside));
+            for (col, (j, b)) in (fine.start[1]..).zip(&columns) {
+                let sum = |row: &[Height]| 3 * i64::from(row[*j].0) + i64::from(row[*b].0);
+                let height = (3 * sum(own) + sum(beside)) / 16;
+                thick.set((row - origin[0] + 1) as usize, (col - origin[1] + 1) as usize, height as i32);
+            }
+        }
+        let mut cover =
+            Self { thick, smooth: smooth.clone(), full: sand.full * UNITS_F32, bears: sand.repose * width * UNITS_F32 };
+        cover.calm(&Part::of(fine, origin));
+        cover
+    }
+
+    /// Evens out what is as narrow as the coarse cells: no wind leaves that.
+    fn calm(&mut self, part: &Part) {
+        let mut next = self.smooth.clone();
+        for _ in 0..CALM {
+            for i in part.rows.clone() {
+                let (here, near) = (self.smooth.span(i, &part.cols), self.smooth.around(i, &part.cols));
+                let thick = self.thick.span(i, &part.cols);
+                for (x, out) in next.span_mut(i, &part.cols).iter_mut().enumerate() {
+                    let over =
+                        [0, 2, 4, 6].map(|k| if near[k][x] == WALL { 0 } else { near[k][x].wrapping_sub(here[x]) });
+                    let bend = over.iter().map(|over| *over as f32).sum::<f32>();
+                    let share = (thick[x] as f32 / self.full).clamp(0.0, 1.0);
+                    *out = here[x].wrapping_add((0.2 * bend * share) as i32);
+                }
+            }
+            std::mem::swap(&mut self.smooth, &mut next);
+        }
+    }
+
+    /// Share of a cell's ground that sand has a say in, 0 to 1.
+    #[inline(always)]
+    pub fn share(&self, i: usize, j: usize) -> f32 {
+        (self.thick.at(i, j) as f32 / self.full).clamp(0.0, 1.0)
+    }
+
+    /// Takes from values what falls to the sand.
+    pub fn lessen(&self, values: &mut Plane<f32>, part: &Part) {
+        for i in part.rows.clone() {
+            for j in part.cols.clone() {
+                values.set(i, j, values.at(i, j) * (1.0 - self.share(i, j)));
+            }
+        }
+    }
+
+    /// Takes uplift and cuts from ground: where it wants to rise to, and what of its height over the receiver rivers leave.
+    pub fn hold(&self, ground: &Plane<i32>, part: &Part, wanted: &mut Plane<i32>, left: &mut Plane<f32>) {
+        for i in part.rows.clone() {
+            for j in part.cols.clone() {
+                let (share, height) = (self.share(i, j), ground.at(i, j));
+                let rises = wanted.at(i, j).wrapping_sub(height) as f32 * (1.0 - share);
+                wanted.set(i, j, height.wrapping_add(rises as i32));
+                left.set(i, j, left.at(i, j) + (1.0 - left.at(i, j)) * share);
+            }
+        }
+    }
+
+    /// Lets no sand stand steeper than it lies.
+    pub fn rest(&self, drop: &mut Plane<f32>, part: &Part) {
+        for i in part.rows.clone() {
+            for j in part.cols.clone() {
+                let (share, own) = (self.share(i, j), drop.at(i, j));
+                drop.set(i, j, own + (own.min(self.bears.max(1.0)) - own) * share);
+            }
+        }
+    }
+
+    /// How high sand wants to lie: where it did before the ways. Lakes, the sea and outlets keep their height.
+    pub fn find_targets(
+        &self,
+        ground: &Plane<i32>,
+        (flags, codes): (&Plane<u8>, &Plane<u8>),
+        part: &Part,
+        wanted: &mut Plane<i32>,
+    ) {
+        for i in part.rows.clone() {
+            for j in part.cols.clone() {
+                let height = ground.at(i, j);
+                let held = flags.at(i, j) & (SEA | MOUTH) != 0 || codes.at(i, j) == OUT;
+                let by = self.smooth.at(i, j).wrapping_sub(height) as f32 * self.share(i, j);
+                wanted.set(i, j, if held { height } else { height.wrapping_add(by as i32) });
+            }
+        }
+    }
+
+    /// Thicknesses of a part, row by row.
+    pub fn thicknesses(&self, part: &Part) -> Vec<Height> {
+        let rows = part.rows.clone().flat_map(|i| self.thick.span(i, &part.cols).iter());
+        rows.map(|thick| Height(*thick)).collect()
+    }
+}

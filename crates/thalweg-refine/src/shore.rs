@@ -1,0 +1,47 @@
+//! How far cells are from the sea, as far as anybody looks.
+
+use crate::paths::{LAKE, SEA};
+use crate::plane::Plane;
+
+/// No sea within reach.
+pub(super) const FAR: u32 = 1 << 30;
+
+/// Squares of the distances from middle to middle to the nearest cell of sea, in cells; [`FAR`] where none is within `reach` cells, at most 256.
+/// What is right of it lies `reach` cells within what is right of the flags.
+pub(super) fn squares(flags: &Plane<u8>, reach: u32) -> Plane<u32> {
+    let [rows, cols] = flags.size();
+    let far = reach + 1;
+    // Along columns first, then along rows: of all cells of a row the one that is nearest by both.
+    let mut down = Plane::new([rows, cols], far);
+    for i in 1..rows + 1 {
+        for j in 1..cols + 1 {
+            let is_sea = flags.at(i, j) & (SEA | LAKE) == SEA;
+            down.set(i, j, if is_sea { 0 } else { (down.at(i - 1, j) + 1).min(far) });
+        }
+    }
+    for i in (1..rows + 1).rev() {
+        for j in 1..cols + 1 {
+            down.set(i, j, down.at(i, j).min(down.at(i + 1, j) + 1));
+        }
+    }
+    let mut out = Plane::new([rows, cols], FAR);
+    let most = reach * reach;
+    for i in 1..rows + 1 {
+        let row = down.row(i);
+        let nearest = row.iter().min().copied().unwrap_or(far);
+        if nearest == far {
+            continue;
+        }
+        for (j, out) in out.row_mut(i).iter_mut().enumerate().skip(1).take(cols) {
+            let first = j.saturating_sub(reach as usize).max(1);
+            let near = &row[first..(j + reach as usize + 1).min(cols + 1)];
+            let square = |(c, down): (usize, &u32)| {
+                let across = (first + c).abs_diff(j) as u32;
+                if *down == far { FAR } else { across * across + down * down }
+            };
+            let least = near.iter().enumerate().map(square).min().unwrap_or(FAR);
+            *out = if least <= most { least } else { FAR };
+        }
+    }
+    out
+}

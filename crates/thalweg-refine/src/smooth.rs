@@ -1,0 +1,195 @@
+//! The smooth ground: heights of cells of half the width, their means kept, with the next octaves of noise.
+
+use multiversion::multiversion;
+
+use crate::plane::{LANES, Plane, put, take};
+use crate::{LocalWindow, Rect};
+use thalweg_core::base::cast;
+use thalweg_core::base::power::{exp2, log2};
+use thalweg_core::terrain::height::{Height, UNITS_F32};
+use thalweg_flow::{LENGTHS_F32, STEPS};
+use thalweg_noise::gradient::noise;
+
+/// What each coarse cell's halves along an axis stand over its mean, from the two cells on each side: average interpolation of fifth
+/// order (Donoho 1993, "Smooth wavelet decompositions with blocky coefficient kernels"), of which the limit has a smooth slope.
+#[inline(always)]
+fn half(a: [i64; 5]) -> i64 {
+    (22 * (a[3] - a[1]) - 3 * (a[4] - a[0])) >> 7
+}
+
+/// The heights of coarse cells, looked up anywhere: beyond the world the ground goes on as it comes.
+struct Coarse<'a> {
+    window: &'a LocalWindow,
+    world: Rect,
+}
+
+impl Coarse<'_> {
+    /// Index of a row or column, and of the one to mirror it at, if it lies beyond the world.
+    fn place(&self, x: i64, axis: usize) -> (usize, Option<usize>) {
+        let [first, last] = [self.world.start[axis], self.world.end[axis] - 1];
+        let local = |x: i64| (x.clamp(first, last) - self.window.rect.start[axis]) as usize;
+        match x {
+            x if x < first => (local(2 * first - x), Some(local(first))),
+            x if x > last => (local(2 * last - x), Some(local(last))),
+            x => (local(x), None),
+        }
+    }
+
+    fn row(&self, i: i64, cols: &[(usize, Option<usize>)], out: &mut [i64]) {
+        let (at, mirror) = self.place(i, 0);
+        let read = |i: usize, j: usize| i64::from(self.window.ground.row(i)[j].0);
+        for (out, &(j, m)) in out.iter_mut().zip(cols) {
+            let along = |i: usize| m.map_or(read(i, j), |m| 2 * read(i, m) - read(i, j));
+            *out = mirror.map_or(along(at), |m| 2 * along(m) - along(at));
+        }
+    }
+}
+
+/// What the smooth ground is made into: heights in units, slopes (rise over run), and slopes in balance ([`Balance`]).
+pub(super) struct Smooth<'a> {
+    pub ground: &'a mut Plane<i32>,
+    pub slope: &'a mut Plane<f32>,
+    pub balance: &'a mut Plane<f32>,
+}
+
+/// The smooth ground of the fine cells of coarse `rect` into planes that begin at fine cell `origin`. It needs heights and receivers
+/// two coarse cells beyond.
+pub(super) fn smooth(
+    window: &LocalWindow,
+    world: Rect,
+    rect: Rect,
+    origin: [i64; 2],
+    in_balance: &Balance,
+    Smooth { ground, slope, balance }: Smooth<'_>,
+) {
+    let width = in_balance.width;
+    let coarse = Coarse { window, world };
+    let count = rect.size()[1];
+    let cols: Vec<_> = (rect.start[1] - 2..rect.end[1] + 2).map(|j| coarse.place(j, 1)).collect();
+    // Five rows, rolling, and the same split along the row.
+    let mut rows: Vec<Vec<i64>> = vec![vec![0; count + 4]; 5];
+    let mut split: Vec<Vec<i64>> = vec![vec![0; 2 * count]; 5];
+    let mut steep: Vec<Vec<f32>> = vec![vec![0.0; count + 2]; 3];
+    let mut balanced = steep.clone();
+    let first_col = (2 * rect.start[1] - origin[1] + 1) as usize;
+    let halve = |row: &[i64], out: &mut [i64]| {
+        for (j, pair) in out.chunks_exact_mut(2).enumerate() {
+            let around = [row[j], row[j + 1], row[j + 2], row[j + 3], row[j + 4]];
+            let half = half(around);
+            (pair[0], pair[1]) = (around[2] - half, around[2] + half);
+        }
+    };
+    for i in rect.start[0] - 2..rect.end[0] + 2 {
+        rows.rotate_left(1);
+        split.rotate_left(1);
+        coarse.row(i, &cols, &mut rows[4]);
+        halve(&rows[4], &mut split[4]);
+        let middle = i - 2;
+        if i >= rect.start[0] {
+            // Slopes of row i − 1, once its neighbours are there.
+            steep.rotate_left(1);
+            slopes([&rows[2], &rows[3], &rows[4]], width, &mut steep[2]);
+            balanced.rotate_left(1);
+            in_balance.row(window, world, [i - 1, rect.start[1] - 1], &steep[2], &mut balanced[2]);
+        }
+        if middle < rect.start[0] {
+            continue;
+        }
+        let first_row = (2 * middle - origin[0] + 1) as usize;
+        for x in 0..2 * count {
+            let half = half([split[0][x], split[1][x], split[2][x], split[3][x], split[4][x]]);
+            let mean = split[2][x];
+            let held = |z: i64| z.clamp(Height::MIN.0.into(), Height::MAX.0.into()) as i32;
+            ground.set(first_row, first_col + x, held(mean - half));
+            ground.set(first_row + 1, first_col + x, held(mean + half));
+        }
+        for (half, row) in [(0, first_row), (1, first_row + 1)] {
+            let cols = first_col..first_col + 2 * count;
+            between([&steep[1], &steep[2 * half]], &mut slope.row_mut(row)[cols.clone()]);
+            between([&balanced[1], &balanced[2 * half]], &mut balance.row_mut(row)[cols]);
+        }
+    }
+}
+
+/// A fine row between a coarse row and the one that it is nearer to, which have a cell more on each side.
+fn between([own, beside]: [&[f32]; 2], out: &mut [f32]) {
+    for (j, pair) in out.chunks_exact_mut(2).enumerate() {
+        let near = |j: usize| 0.75 * own[j] + 0.25 * beside[j];
+        let here = 0.75 * near(j + 1);
+        (pair[0], pair[1]) = (here + 0.25 * near(j), here + 0.25 * near(j + 2));
+    }
+}
+
+/// The slope that uplift and rivers' cuts tend to on small catchments, by what the coarse cells show of their balance: S·A^m is the
+/// same along a river and on the hills beside it (Flint 1974, doi:10.1029/WR010i005p00969), so that gentle ground along a large river says as much
+/// of it as a steep hill.
+pub(super) struct Balance {
+    /// Width of a coarse cell in metres, the exponent m, the catchment in m² of which the slope is meant, and the steepest.
+    pub width: f32,
+    pub exponent: f32,
+    pub area: f32,
+    pub limit: f32,
+    pub sea: i32,
+}
+
+impl Balance {
+    /// Of coarse cells from `row` and `col` on, which may lie a cell beyond the world, and of their `slopes`.
+    fn row(&self, window: &LocalWindow, world: Rect, [row, col]: [i64; 2], slopes: &[f32], out: &mut [f32]) {
+        let place =
+            |x: i64, axis: usize| (x.clamp(world.start[axis], world.end[axis] - 1) - window.rect.start[axis]) as usize;
+        let i = place(row, 0);
+        let surface = |at: (usize, usize)| window.surface(at).0.max(self.sea);
+        for ((col, slope), out) in (col..).zip(slopes).zip(out) {
+            let at = (i, place(col, 1));
+            let code = usize::from(window.receivers[at]);
+            let Some([di, dj]) = STEPS.get(code).filter(|_| window.lake(at).is_none()) else {
+                *out = 0.0;
+                continue;
+            };
+            let to = (i.wrapping_add_signed(*di), at.1.wrapping_add_signed(*dj));
+            let fall = surface(at).saturating_sub(surface(to)).max(0) as f32;
+            let run = self.width * LENGTHS_F32[code % 2];
+            let more = exp2(self.exponent * log2(window.area[at] / self.area));
+            *out = (fall * more / (run * UNITS_F32)).min(self.limit).max(*slope);
+        }
+    }
+}
+
+/// Slopes of a row from the falls to its four neighbours: the root of their mean square along each axis, which is that of the flanks on a
+/// crest, too. Rows have two cells more on each side, slopes one.
+fn slopes(rows: [&Vec<i64>; 3], width: f32, out: &mut [f32]) {
+    let scale = 0.5 / (width * UNITS_F32);
+    for (j, out) in out.iter_mut().enumerate() {
+        let here = rows[1][j + 1];
+        let square = |z: i64| ((z - here) as f32 * (z - here) as f32).min(1e24);
+        let sum = square(rows[0][j + 1]) + square(rows[2][j + 1]) + square(rows[1][j]) + square(rows[1][j + 2]);
+        *out = scale * (2.0 * sum).sqrt();
+    }
+}
+
+/// Adds noise with wavelengths of four and two cells to a row that begins at world column `col`: `amplitude` times the slope.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+pub(super) fn roughen(ground: &mut [i32], slope: &[f32], row: i64, col: i64, amplitude: f32, seed: u32) {
+    // Lattice points are counted in 32 bits that wrap, so that no seam shows, however far from the origin.
+    let (y, lattice) = (row.rem_euclid(4) as f32 * 0.25 + 0.125, row.div_euclid(4) as i32);
+    let (y2, lattice2) = (row.rem_euclid(2) as f32 * 0.5 + 0.25, row.div_euclid(2) as i32);
+    let (first, col) = (col.div_euclid(4) as i32, col.rem_euclid(4) as i32);
+    for x in (0..ground.len()).step_by(LANES) {
+        let slope = take::<_, LANES>(slope, x);
+        let mut heights = take::<_, LANES>(ground, x);
+        for l in 0..LANES {
+            let col = col + (x + l) as i32;
+            let long = noise(first.wrapping_add(col >> 2), lattice, (col & 3) as f32 * 0.25 + 0.125, y, seed);
+            let short = noise(
+                first.wrapping_mul(2).wrapping_add(col >> 1),
+                lattice2,
+                (col & 1) as f32 * 0.5 + 0.25,
+                y2,
+                seed ^ 0x5bd1_e995,
+            );
+            let add = amplitude * slope[l].min(2.0) * (long + 0.5 * short);
+            heights[l] = heights[l].wrapping_add(cast::floor(add)).clamp(Height::MIN.0, Height::MAX.0);
+        }
+        put(ground, x, &heights);
+    }
+}

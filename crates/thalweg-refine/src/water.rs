@@ -1,0 +1,73 @@
+//! Water over hills: catchments by multiple flow, in cells.
+
+use multiversion::multiversion;
+
+use crate::paths::{RIVER, SEA};
+use crate::plane::{LANES, Part, Plane, put, take};
+use thalweg_core::base::cast;
+use thalweg_flow::OUT;
+
+/// What each cell gives to its eight neighbours, in 255ths of its water: shares as the falls are, times the widths of the sides
+/// they pass (Quinn et al. 1991, doi:10.1002/hyp.3360050106). Rivers, the sea and outlets give nothing.
+pub(super) fn shares(ground: &Plane<i32>, flags: &Plane<u8>, codes: &Plane<u8>, part: &Part, out: &mut [Plane<u8>; 8]) {
+    let cols = &part.cols;
+    for i in part.rows.clone() {
+        let out = out.each_mut().map(|plane| plane.span_mut(i, cols));
+        spread(ground.span(i, cols), ground.around(i, cols), flags.span(i, cols), codes.span(i, cols), out);
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn spread(here: &[i32], near: [&[i32]; 8], flags: &[u8], codes: &[u8], out: [&mut [u8]; 8]) {
+    for x in (0..here.len()).step_by(LANES) {
+        let (here, flags, codes) = (take::<_, LANES>(here, x), take::<_, LANES>(flags, x), take::<_, LANES>(codes, x));
+        let mut falls = [[0.0f32; LANES]; 8];
+        let mut sums = [0.0f32; LANES];
+        for k in 0..8 {
+            let near = take::<_, LANES>(near[k], x);
+            let weight = if k % 2 == 0 { 0.5 } else { 0.25 };
+            for l in 0..LANES {
+                let fall = (here[l].wrapping_sub(near[l]) as f32 * weight).max(0.0);
+                falls[k][l] = fall;
+                sums[l] += fall;
+            }
+        }
+        let mut scales = [0.0f32; LANES];
+        for l in 0..LANES {
+            let gives = flags[l] & (RIVER | SEA) == 0 && codes[l] != OUT && sums[l] > 0.0;
+            scales[l] = if gives { 255.0 / sums[l].max(0.25) } else { 0.0 };
+        }
+        for k in 0..8 {
+            let mut shares = [0u8; LANES];
+            for l in 0..LANES {
+                shares[l] = cast::nearest(falls[k][l] * scales[l]) as u8;
+            }
+            put(out[k], x, &shares);
+        }
+    }
+}
+
+/// One sweep: each cell has itself and what its neighbours give of what they had.
+pub(super) fn sweep(from: &Plane<f32>, shares: &[Plane<u8>; 8], part: &Part, to: &mut Plane<f32>) {
+    let cols = &part.cols;
+    for i in part.rows.clone() {
+        // Neighbour k gives in the direction opposite to k.
+        let of = |k: usize| shares[k ^ 4].beside(k, i, cols);
+        let given = [of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)];
+        gather(from.around(i, cols), given, to.span_mut(i, cols));
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn gather(near: [&[f32]; 8], shares: [&[u8]; 8], out: &mut [f32]) {
+    for x in (0..out.len()).step_by(LANES) {
+        let mut sums = [0.0f32; LANES];
+        for k in 0..8 {
+            let (near, shares) = (take::<_, LANES>(near[k], x), take::<_, LANES>(shares[k], x));
+            for l in 0..LANES {
+                sums[l] += near[l] * f32::from(shares[l]);
+            }
+        }
+        put(out, x, &sums.map(|sum| 1.0 + sum * (1.0 / 255.0)));
+    }
+}

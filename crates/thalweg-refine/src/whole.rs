@@ -1,0 +1,176 @@
+//! Level 0: a whole terrain with its lakes and its drainage.
+
+use rayon::prelude::*;
+
+use crate::bend::Bends;
+use crate::lakes::{Found, beside, find, ways_out};
+use crate::receive::drawn;
+use crate::{Frame, LAKE_CATCHMENT, LocalLakes, LocalWindow, Rules, beds};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::{Drainage, Land, OUT, accumulate, around, downstream};
+use thalweg_noise::gradient::mix;
+
+/// What a cell of a filled depression stands over the one that it drains to, at least, on level 0, in units: 4 mm. Levels
+/// share it out; when no unit is left, level ground drains by its tree alone.
+const TILT: i32 = 256;
+
+/// Rounds after which lakes that still rise are none: two that touch each other's ways out would lift one another for ever.
+const ROUNDS: u32 = 32;
+
+impl LocalWindow {
+    /// Level 0 of a world: a whole terrain with its drainage. Hollows [`LEAST_LAKE_DEPTH`](crate::LEAST_LAKE_DEPTH) metres deep and
+    /// more, through which [`LAKE_CATCHMENT`] cells and more drain, are lakes, full to the outlet; others are filled and tilted to theirs.
+    ///
+    /// # Errors
+    /// When the terrain is a part of its world, looped, or has cells without data; when its grid is refused by
+    /// [`Grid::check`](thalweg_core::terrain::grid::Grid::check), or its ground is not of the grid's size.
+    pub fn of(terrain: &Terrain) -> Result<(Frame, Self)> {
+        let (frame, land) = land(terrain)?;
+        let drainage = Drainage::of(&land);
+        let loose = lying(terrain).cloned();
+        Ok((frame.clone(), Self { loose, ..Self::drained(frame, &land, drainage) }))
+    }
+
+    /// [`LocalWindow::of`] a terrain that is laid over its cells with shifts of half a cell that wander from place to place. Rivers of a global
+    /// solution run in eight directions for several cells, and finer levels keep them in their cells: after this they run in all. Sand, where the
+    /// rules speak of it, stays as it lies: it has no rivers, and its smooth slopes would come out dented.
+    ///
+    /// # Errors
+    /// As [`LocalWindow::of`].
+    pub fn bent(terrain: &Terrain, rules: &Rules) -> Result<(Frame, Self)> {
+        let (frame, land) = land(terrain)?;
+        let sand = rules.sand.zip(lying(terrain));
+        let bends = Bends::new(land.ground.size(), sand);
+        let ground = bends.bend(land.ground, &Drainage::of(&land));
+        let land = land.under(&ground);
+        let drainage = Drainage::of(&land);
+        let loose = sand.map(|(_, loose)| bends.laid(loose));
+        Ok((frame.clone(), Self { loose, ..Self::drained(frame, &land, drainage) }))
+    }
+
+    fn drained(frame: Frame, land: &Land<'_>, drainage: Drainage) -> Self {
+        let (filled, mut directions) = drainage.into_parts();
+        draw(&filled, &mut directions);
+        let cells = accumulate::cells(&directions);
+        let (mut id, mut found) = find(land.ground, &filled, &mut directions, &cells);
+        let order = accumulate::order(&directions);
+        let each = land.grid.cell_area();
+        let area = accumulate::cells(&directions).map(|n| (f64::from(*n) * each) as f32);
+        let surface = loop {
+            let world = Tilted { frame: &frame, filled: &filled, directions: &directions, order: &order, area: &area };
+            match world.tilt(&id, &mut found) {
+                Ok(surface) => break surface,
+                Err(rising) => {
+                    // They are filled. Numbers of the others stay.
+                    id.as_mut_slice().iter_mut().filter(|id| rising.contains(id)).for_each(|id| *id = 0);
+                }
+            }
+        };
+        let wet = id.as_slice().iter().any(|id| *id != 0);
+        let of = |k: usize| id.as_slice()[k].checked_sub(1).map(|number| Height(found[number as usize].level));
+        let cols = filled.cols();
+        let ground = Field::generate(filled.size(), |i, j| match of(i * cols + j) {
+            Some(level) => land.ground[(i, j)].min(level),
+            None => surface[(i, j)],
+        });
+        let level = Field::generate(filled.size(), |i, j| of(i * cols + j).unwrap_or(Height::ZERO));
+        let lakes = wet.then_some(LocalLakes { id, level });
+        Self { level: 0, rect: frame.world(0), ground, receivers: directions.into_codes(), area, lakes, loose: None }
+    }
+}
+
+/// What lies loose on a terrain, if anything does.
+fn lying(terrain: &Terrain) -> Option<&Field<Height>> {
+    terrain.loose.as_ref().filter(|loose| loose.as_slice().iter().any(|thick| thick.0 > 0))
+}
+
+/// A terrain's land, if it can be a level 0.
+fn land(terrain: &Terrain) -> Result<(Frame, Land<'_>)> {
+    let frame = Frame::of(&terrain.grid)?;
+    if terrain.nodata.is_some() {
+        return Err(Error::value("level 0", "ground with cells without data", "data in all cells"));
+    }
+    let land = Land::of(terrain);
+    land.check()?;
+    Ok((frame, land))
+}
+
+/// Where a neighbour is lower, draws the receiver from the two beside the steepest way down.
+fn draw(filled: &Field<Height>, directions: &mut Field<u8>) {
+    let size = filled.size();
+    directions.par_rows_mut().for_each(|(i, row)| {
+        for (j, code) in row.iter_mut().enumerate().filter(|(_, code)| **code < OUT) {
+            let mut falls = [[f32::MIN]; 8];
+            for (k, [r, c]) in around(size, [i, j]) {
+                falls[k] = [filled[(i, j)].0.wrapping_sub(filled[(r, c)].0) as f32];
+            }
+            let lot = mix(mix(i as u32 ^ 0x666c_6f77) ^ (j as u32).wrapping_mul(0x85eb_ca77));
+            let [drawn] = drawn(&falls, &[(lot >> 8) as f32 * (1.0 / 16_777_216.0)], &[i32::from(*code)]);
+            *code = drawn as u8;
+        }
+    });
+}
+
+/// A filled land that is being tilted.
+struct Tilted<'a> {
+    frame: &'a Frame,
+    filled: &'a Field<Height>,
+    directions: &'a Field<u8>,
+    order: &'a [u32],
+    area: &'a Field<f32>,
+}
+
+impl Tilted<'_> {
+    /// The surface, tilted to the outlets, over lakes and beside them as high as it must be ([`beds::clearance`]); lakes rise as far as their
+    /// outlets do. Else the numbers of the lakes that would rise for ever.
+    fn tilt(&self, id: &Field<u32>, found: &mut [Found]) -> std::result::Result<Field<Height>, Vec<u32>> {
+        let cols = self.filled.cols();
+        let lake = |k: usize| id.as_slice()[k].checked_sub(1).map(|number| number as usize);
+        let ways = ways_out(found, self.filled, self.directions);
+        let mut surface = self.filled.clone();
+        let mut levels: Vec<i32> = found.iter().map(|lake| lake.level).collect();
+        let least = LAKE_CATCHMENT as f32 * 4.0 * (self.frame.cell * self.frame.cell) as f32;
+        let clear = |k: usize| beds::clearance(self.frame, 0, self.area.as_slice()[k].max(least));
+        let mut rising = Vec::new();
+        for _ in 0..ROUNDS {
+            rising.clear();
+            for k in self.order.iter().rev().map(|k| *k as usize) {
+                let next = downstream(k, self.directions.as_slice()[k], cols);
+                let mut height = surface.as_slice()[k].0;
+                if let Some(number) = lake(k) {
+                    if let Some(next) = next.filter(|next| lake(*next) != Some(number)) {
+                        let outlet = lake(next).map_or(surface.as_slice()[next].0, |next| levels[next]);
+                        if outlet > levels[number] {
+                            levels[number] = outlet;
+                            rising.push(number as u32 + 1);
+                        }
+                    }
+                    continue;
+                }
+                if let Some(next) = next {
+                    let least = match lake(next) {
+                        Some(number) => levels[number].saturating_add(clear(k)),
+                        None => surface.as_slice()[next].0.saturating_add(TILT),
+                    };
+                    height = height.max(least);
+                }
+                if !found.is_empty() {
+                    for number in beside(self.filled.size(), k).filter_map(lake) {
+                        if !ways.contains(&(k, number as u32 + 1)) {
+                            height = height.max(levels[number].saturating_add(clear(k)));
+                        }
+                    }
+                }
+                surface.as_mut_slice()[k].0 = height.min(Height::MAX.0);
+            }
+            if rising.is_empty() {
+                found.iter_mut().zip(levels).for_each(|(lake, level)| lake.level = level);
+                return Ok(surface);
+            }
+        }
+        Err(rising)
+    }
+}

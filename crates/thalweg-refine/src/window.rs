@@ -1,0 +1,352 @@
+//! [`Frame`]: the world at all its levels. [`Rect`]: cells of one. [`LocalWindow`]: ground, receivers and catchments of a rectangle.
+
+use crate::LocalLakes;
+use thalweg_core::base::clock::YEAR;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::grid::{Edge, Edges, Grid, SIDES};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::OUT;
+
+/// The narrowest cell that a level may have, in metres: there a slope of 1 in 65 is one unit of height (1/65 536 m) from cell to cell.
+pub const NARROWEST: f64 = 1e-3;
+
+/// The most cells that a window may have: 2²⁸, which take some 12 GiB while they are made.
+pub const MOST_CELLS: u64 = 1 << 28;
+
+/// A world at all its levels: level 0 is solved whole, a cell of level L is 2⁻ᴸ of its cell wide.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    /// World row and column of level 0's first cell. World metres count from the corner of cell (0, 0): the first of a terrain, the one in
+    /// the middle of a world that has no end in sight.
+    pub first: [i64; 2],
+    /// Rows and columns of level 0. They may be more than any memory holds.
+    pub cells: Size,
+    /// Width of level 0's cells in metres.
+    pub cell: f64,
+    /// North, east, south, west: over open sides water leaves.
+    pub edges: Edges,
+    /// Ground that is not higher is sea; `None` where there is no sea.
+    pub sea: Option<Height>,
+}
+
+impl Frame {
+    /// The frame of a world whose level 0 has this grid.
+    ///
+    /// # Errors
+    /// When the grid is only a part of its world, looped, or refused by [`Grid::check`].
+    pub fn of(grid: &Grid) -> Result<Self> {
+        grid.check()?;
+        if grid.size != grid.world {
+            let [rows, cols] = grid.size;
+            return Err(Error::value("level 0", format!("a part of {rows} × {cols} cells"), "a whole world"));
+        }
+        if let Some(axis) = (0..2).find(|axis| grid.is_looped(*axis)) {
+            let allowed = "sides that end: local levels know no looped ones";
+            return Err(Error::value("edges", format!("{} and {} looped", SIDES[axis], SIDES[axis + 2]), allowed));
+        }
+        Ok(Self { first: [0, 0], cells: grid.size, cell: grid.cell, edges: grid.edges, sea: grid.sea_level })
+    }
+
+    /// The finest level that it has, and what bounds it, in words.
+    fn finest(&self) -> (u32, String) {
+        let narrowest = (0..64).take_while(|level| self.width(level + 1) >= NARROWEST).count() as u32;
+        let ends = [0, 1].map(|axis| self.first[axis].saturating_add_unsigned(self.cells[axis] as u64));
+        let farthest = self.first.into_iter().chain(ends).map(i64::unsigned_abs).max().unwrap_or(0);
+        // Rows are counted up to 2⁶⁰: twice as many, and what lies beyond a window's margin, are still whole numbers.
+        let counted = (farthest | 1).leading_zeros().saturating_sub(4);
+        if counted < narrowest {
+            return (counted, "rows and columns from -2^60 to 2^60".into());
+        }
+        (narrowest, format!("cells of {NARROWEST} m, which heights of 1/65536 m can still resolve"))
+    }
+
+    /// Refuses a level whose cells are too narrow, or too many to be counted.
+    ///
+    /// # Errors
+    /// When they are narrower than [`NARROWEST`], or lie farther than 2⁶⁰ rows or columns from the origin.
+    pub fn check(&self, level: u32) -> Result<()> {
+        let (finest, limit) = self.finest();
+        if level > finest {
+            return Err(Error::value("level", level, format!("0 to {finest}: {limit}")));
+        }
+        Ok(())
+    }
+
+    /// Width of a level's cells in metres.
+    pub fn width(&self, level: u32) -> f64 {
+        self.cell / libm::exp2(f64::from(level))
+    }
+
+    /// All cells of a level.
+    pub fn world(&self, level: u32) -> Rect {
+        // More than can be counted are never worked on: [`Frame::check`] refuses such a level.
+        let scaled = |n: i64| (i128::from(n) << level.min(63)).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        let end = |axis: usize| self.first[axis].saturating_add_unsigned(self.cells[axis] as u64);
+        Rect { start: self.first.map(scaled), end: [end(0), end(1)].map(scaled) }
+    }
+
+    /// Whether water leaves the world at a cell (world row and column) of a level, over an open edge.
+    pub fn is_rim(&self, level: u32, [row, col]: [i64; 2]) -> bool {
+        let Rect { start: [north, west], end: [south, east] } = self.world(level);
+        let at = [row == north, col == east - 1, row == south - 1, col == west];
+        at.into_iter().zip(self.edges).any(|(at, edge)| at && edge == Edge::Open)
+    }
+
+    /// The sea's level in units; under all ground where there is none.
+    pub(super) fn sea_units(&self) -> i32 {
+        self.sea.map_or(i32::MIN + 1, |sea| sea.0)
+    }
+}
+
+/// A rectangle of world cells of some level: first row and column, and those after the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rect {
+    /// First row and column.
+    pub start: [i64; 2],
+    /// The row and column after the last.
+    pub end: [i64; 2],
+}
+
+impl Rect {
+    /// So many rows and columns from a first row and column on.
+    pub fn new(start: [i64; 2], size: Size) -> Self {
+        Self { start, end: [start[0].saturating_add(size[0] as i64), start[1].saturating_add(size[1] as i64)] }
+    }
+
+    /// Number of rows and of columns; 0 where the end is not after the start.
+    pub fn size(&self) -> Size {
+        [0, 1].map(|axis| self.end[axis].saturating_sub(self.start[axis]).max(0) as usize)
+    }
+
+    /// Larger by so many cells on each side, as far as `world` goes.
+    #[must_use]
+    pub fn grown(&self, by: i64, world: Rect) -> Self {
+        Self {
+            start: [0, 1].map(|axis| self.start[axis].saturating_sub(by).max(world.start[axis])),
+            end: [0, 1].map(|axis| self.end[axis].saturating_add(by).min(world.end[axis])),
+        }
+    }
+
+    /// The smallest rectangle that holds both.
+    #[must_use]
+    pub fn with(&self, other: Self) -> Self {
+        Self {
+            start: [0, 1].map(|axis| self.start[axis].min(other.start[axis])),
+            end: [0, 1].map(|axis| self.end[axis].max(other.end[axis])),
+        }
+    }
+
+    /// Whether the other lies in it.
+    pub fn contains(&self, other: &Self) -> bool {
+        (0..2).all(|axis| self.start[axis] <= other.start[axis] && other.end[axis] <= self.end[axis])
+    }
+
+    /// The cells of the next finer level, half as wide, in it.
+    #[must_use]
+    pub fn finer(&self) -> Self {
+        let twice = |x: i64| x.saturating_mul(2);
+        Self { start: self.start.map(twice), end: self.end.map(twice) }
+    }
+
+    /// The cells of the next coarser level, twice as wide, that it touches.
+    #[must_use]
+    pub fn coarser(&self) -> Self {
+        Self { start: self.start.map(|x| x.div_euclid(2)), end: self.end.map(|x| x.saturating_add(1).div_euclid(2)) }
+    }
+
+    /// Refuses an empty rectangle, one that is not inside `world`, and one of more than [`MOST_CELLS`].
+    ///
+    /// # Errors
+    /// When it is one of these, naming its rows and columns.
+    pub fn check(&self, world: Rect) -> Result<()> {
+        let [rows, cols] = self.size();
+        let told = format!("rows {} to {}, columns {} to {}", self.start[0], self.end[0], self.start[1], self.end[1]);
+        if rows == 0 || cols == 0 || !world.contains(self) {
+            let Self { start: [north, west], end: [south, east] } = world;
+            let allowed = format!("1 cell or more of rows {north} to {south}, columns {west} to {east}");
+            return Err(Error::value("window", told, allowed));
+        }
+        if (rows as u64).checked_mul(cols as u64).is_none_or(|cells| cells > MOST_CELLS) {
+            return Err(Error::value("window", told, format!("{MOST_CELLS} cells at most")));
+        }
+        Ok(())
+    }
+}
+
+/// A rectangle of a level: its ground, where each cell drains to, and what drains through it.
+///
+/// Two things hold ([`LocalWindow::check`] tries what of them a window alone can show). I1: a cell's receiver is not higher than it (of a
+/// lake its level counts), and following receivers never comes back. I2: of land, catchments never fall downstream, so that cells of
+/// `area ≥ N · cell²` drain to such cells, for any N.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LocalWindow {
+    /// The level: 0 is the coarsest.
+    pub level: u32,
+    /// Which world cells of that level. All layers are of its size.
+    pub rect: Rect,
+    /// For each cell the elevation of the ground, under a lake of its bed.
+    pub ground: Field<Height>,
+    /// For each cell the neighbour it drains to, 0 to 7 (see [`thalweg_flow`]), or [`OUT`].
+    pub receivers: Field<u8>,
+    /// For each cell the catchment in m². Whole numbers of cells as they are counted, then carried: nothing is summed twice.
+    pub area: Field<f32>,
+    /// Lakes over its cells; `None` where there is none.
+    pub lakes: Option<LocalLakes>,
+    /// For each cell how thick what lies loose is, in its ground: level 0's, and carried to finer ones where their rules speak of sand
+    /// ([`Rules::sand`](crate::Rules::sand)). `None` where there is none.
+    pub loose: Option<Field<Height>>,
+}
+
+impl LocalWindow {
+    /// Number of rows and of columns.
+    pub fn size(&self) -> Size {
+        self.rect.size()
+    }
+
+    /// The lake over a cell (row, column of the window): its number, 1 and more, and its level. `None` where there is none.
+    #[inline]
+    pub fn lake(&self, at: (usize, usize)) -> Option<(u32, Height)> {
+        let lakes = self.lakes.as_ref()?;
+        let id = lakes.id[at];
+        (id != 0).then(|| (id, lakes.level[at]))
+    }
+
+    /// Height of the ground of a cell (row, column of the window), or of the lake over it; the sea is not looked at.
+    #[inline]
+    pub fn surface(&self, at: (usize, usize)) -> Height {
+        self.lake(at).map_or(self.ground[at], |(_, level)| level)
+    }
+
+    /// Mean discharge of each cell in m³/s where land yields `runoff` metres of water a year; 0 in the sea of that world.
+    pub fn discharge(&self, frame: &Frame, runoff: f64) -> Field<f32> {
+        let yields = (runoff / YEAR) as f32;
+        Field::generate(self.size(), |i, j| {
+            let is_sea = frame.sea.is_some_and(|sea| self.ground[(i, j)] <= sea);
+            if is_sea { 0.0 } else { self.area[(i, j)] * yields }
+        })
+    }
+
+    /// A part of it: `rect` is in world cells of its level.
+    ///
+    /// # Errors
+    /// When the rectangle is empty or not inside.
+    pub fn part(&self, rect: Rect) -> Result<Self> {
+        rect.check(self.rect)?;
+        let start = [0, 1].map(|axis| (rect.start[axis] - self.rect.start[axis]) as usize);
+        let window = thalweg_core::terrain::field::Window { start, size: rect.size() };
+        Ok(Self {
+            level: self.level,
+            rect,
+            ground: self.ground.window(window),
+            receivers: self.receivers.window(window),
+            area: self.area.window(window),
+            lakes: self.lakes.as_ref().and_then(|lakes| lakes.part(window)),
+            loose: self.loose.as_ref().map(|loose| loose.window(window)),
+        })
+    }
+
+    /// Refuses a window that no level can have.
+    ///
+    /// # Errors
+    /// When the level is too fine ([`Frame::check`]), the rectangle not one of the world, or a layer not of the rectangle's size. Naming
+    /// the cell: when a height is outside the accepted ones, a lake lower than its bed, a receiver not 0 to 8, out of the world or uphill,
+    /// a catchment not above 0, or smaller than that of a cell that drains there.
+    pub fn check(&self, frame: &Frame) -> Result<()> {
+        frame.check(self.level)?;
+        let world = frame.world(self.level);
+        self.rect.check(world)?;
+        self.check_sizes()?;
+        let size = self.size();
+        let sea = frame.sea_units();
+        for i in 0..size[0] {
+            for j in 0..size[1] {
+                let place =
+                    || format!("at row {}, column {}", self.rect.start[0] + i as i64, self.rect.start[1] + j as i64);
+                let (z, code, area) = (self.ground[(i, j)], self.receivers[(i, j)], self.area[(i, j)]);
+                if !(Height::MIN..=Height::MAX).contains(&z) {
+                    return Err(Error::value("height", format!("{z} {}", place()), "-16000 to 16000 m"));
+                }
+                if !(area > 0.0 && area < f32::MAX) {
+                    return Err(Error::value("area", format!("{area} m² {}", place()), "more than 0 m²"));
+                }
+                if code > OUT {
+                    return Err(Error::value("receiver", format!("{code} {}", place()), "0 to 8"));
+                }
+                let surface = self.surface((i, j));
+                if surface < z {
+                    return Err(Error::value(
+                        "level of a lake",
+                        format!("{surface} {}", place()),
+                        format!("{z} or more"),
+                    ));
+                }
+                let Some([di, dj]) = thalweg_flow::STEPS.get(usize::from(code)) else { continue };
+                let to = [i as i64 + *di as i64, j as i64 + *dj as i64];
+                let on = [to[0] + self.rect.start[0], to[1] + self.rect.start[1]];
+                if !world.contains(&Rect::new(on, [1, 1])) {
+                    return Err(Error::value("receiver", format!("{code} {}", place()), "a cell of the world, or 8"));
+                }
+                if !self.rect.contains(&Rect::new(on, [1, 1])) {
+                    continue;
+                }
+                let to = (to[0] as usize, to[1] as usize);
+                let lower = self.surface(to);
+                if lower > surface && lower.0 > sea {
+                    let allowed = format!("{surface} or less (receivers are no higher)");
+                    return Err(Error::value("height of the receiver", format!("{lower} {}", place()), allowed));
+                }
+                if self.area[to] < area && self.ground[to].0 > sea {
+                    let allowed = format!("{area} m² or more (catchments grow downstream)");
+                    return Err(Error::value(
+                        "area of the receiver",
+                        format!("{} m² {}", self.area[to], place()),
+                        allowed,
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses layers that are not of the rectangle's size.
+    pub(super) fn check_sizes(&self) -> Result<()> {
+        let size = self.size();
+        let layers = [
+            ("local.ground", self.ground.size()),
+            ("local.receivers", self.receivers.size()),
+            ("local.area", self.area.size()),
+            ("local.lakes.id", self.lakes.as_ref().map_or(size, |lakes| lakes.id.size())),
+            ("local.loose", self.loose.as_ref().map_or(size, Field::size)),
+            ("local.lakes.level", self.lakes.as_ref().map_or(size, |lakes| lakes.level.size())),
+        ];
+        match layers.into_iter().find(|(_, is)| *is != size) {
+            Some((name, is)) => {
+                let allowed = format!("{} × {} (the window)", size[0], size[1]);
+                Err(Error::value(name, format!("{} × {} cells", is[0], is[1]), allowed))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn discharge_is_what_the_catchment_yields_and_the_sea_has_none() {
+        let grid = Grid { sea_level: Some(Height::ZERO), ..Grid::new([2, 3], 10.0).unwrap() };
+        let frame = Frame::of(&grid).unwrap();
+        let mut window = LocalWindow::blank(0, frame.world(0));
+        window.ground = Field::generate([2, 3], |i, _| Height::saturating(i as f64));
+        window.area = Field::generate([2, 3], |_, j| (j + 1) as f32 * 1e6);
+        let discharge = window.discharge(&frame, 0.5);
+        assert_eq!(discharge.as_slice()[..3], [0.0; 3]);
+        for j in 0..3 {
+            // Two roundings to 24 bits take less than 1 m³ of the 1.5 million of a year.
+            let year = f64::from(discharge[(1, j)]) * YEAR;
+            assert!((year - 0.5e6 * (j + 1) as f64).abs() < 1.0, "{year} m³");
+        }
+    }
+}

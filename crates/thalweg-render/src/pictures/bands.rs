@@ -1,0 +1,265 @@
+//! [`ShadedMap`]: the shaded map of ground that need not be in memory, drawn band by band to the same bits.
+//!
+//! What reaches over the whole map is found before: ranges and slopes from a sample; what fills holes, and hills that
+//! take away the sky, from means of [`COARSE`] by [`COARSE`] cells, which are kept; the shadow as the surface that the
+//! sun's rays graze, handed on from band to band.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::pictures::colour::Rgb;
+use crate::pictures::furniture::PAPER;
+use crate::pictures::light::{coarser, halvings, is_from_north, open_sky, shadow_on};
+use crate::pictures::paint::{Brush, Painter};
+use crate::pictures::picture::{Picture, Reduction, size_within};
+use crate::pictures::relief::{Relief, Sampled, fill, fill_between, known_means};
+use crate::pictures::shade::{Scratch, ShadeOptions, brush_for, draw_row, furnished, stripe};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_core::terrain::grid::Grid;
+
+/// Cells to a side of the means that are kept of the whole map.
+pub const COARSE: usize = 16;
+
+/// Halvings from cells to these means.
+const FINE: usize = COARSE.ilog2() as usize;
+
+/// Rows that are drawn at once, and rows beside them that their light and their holes may depend on: filling reaches two coarse cells, what is
+/// hidden of the sky two and a half, of the three finer levels. All are whole coarse cells.
+const BAND: usize = 512;
+const MARGIN: usize = 6 * COARSE;
+
+/// Bytes to a cell of a band: heights, what is known, means, light, shadow, pixels. To a coarse cell: means, what is known, levels of the sky. Of the
+/// rows that are compressed at once, in each of three forms.
+const BAND_BYTES: u64 = 32;
+const MEAN_BYTES: u64 = 28;
+const PNG_BYTES: u64 = 72 << 20;
+
+/// Reads rows from the north: heights in metres, all columns of them; NaN where there is no data.
+pub type ReadRows<'a> = dyn FnMut(Range<usize>) -> Result<Field<f32>> + 'a;
+
+/// A shaded map on its way into a file.
+pub struct ShadedMap<'a> {
+    ground: Ground<'a>,
+    options: ShadeOptions<'a>,
+    brush: Brush,
+    deepest: f32,
+    /// The sky over larger hills, by coarse cell, and the levels between.
+    open: Option<Field<f32>>,
+    /// Grazed surface beside each band, on the side from which rays come.
+    rims: Vec<Vec<f32>>,
+    reduction: Reduction,
+    map: Size,
+    strip: Picture,
+    drawn: VecDeque<Vec<Rgb>>,
+    next: usize,
+}
+
+/// The ground and what is kept of it.
+struct Ground<'a> {
+    read: Box<ReadRows<'a>>,
+    size: Size,
+    cell: f32,
+    sea: Option<f32>,
+    /// Means that holes are filled from; `None` where there are no holes.
+    holes: Option<Field<f32>>,
+}
+
+/// Rows with their margins.
+struct Band {
+    relief: Relief,
+    /// Number of the first row that is here, and those that are asked for.
+    first: usize,
+    own: Range<usize>,
+}
+
+impl<'a> ShadedMap<'a> {
+    /// Looks at all rows, up to three times. Water, rivers and trees are not drawn.
+    ///
+    /// # Errors
+    /// As [`shade`](crate::pictures::shade::shade); options with water, rivers or trees; what `read` meets.
+    pub fn new(grid: &Grid, options: ShadeOptions<'a>, read: Box<ReadRows<'a>>) -> Result<Self> {
+        let water = &options.water;
+        let lies_over =
+            water.depth.is_some() || water.lakes().is_some() || water.streams.is_some() || water.ice.is_some();
+        if lies_over || !options.rivers.is_empty() || !options.trees.is_empty() {
+            return Err(Error::value("water, rivers and trees", "given", "none, for a map that is drawn by bands"));
+        }
+        options.sun.check()?;
+        let sea = grid.sea_level.map(|level| level.metres_f32());
+        let mut ground = Ground { read, size: grid.size, cell: grid.cell as f32, sea, holes: None };
+        ground.find_holes()?;
+        let size = ground.size;
+        let fine = halvings(size).min(FINE - 1);
+        let mut sampled = Sampled::default();
+        let coarse = size.map(|n| n.div_ceil(COARSE));
+        let mut means = Field::new(coarse, 0.0);
+        for own in bands(size[0]) {
+            let band = ground.band(own.clone())?;
+            sampled.add(&band.relief, size, band.first, own.clone());
+            if let Some(level) = coarser(&band.relief.heights, FINE).last() {
+                let rows = Window {
+                    start: [(own.start - band.first) / COARSE, 0],
+                    size: [own.len().div_ceil(COARSE), coarse[1]],
+                };
+                means.paste(level, rows, [own.start / COARSE, 0]);
+            }
+        }
+        sampled.settle();
+        let brush = brush_for(&sampled, sea, options.ramp, options.sun, options.exaggeration, options.range)?;
+        let cell = [ground.cell; 2];
+        // The first of the coarse levels is of these means; the others follow.
+        let mut levels = vec![means];
+        levels.extend(coarser(&levels[0], halvings(size).saturating_sub(FINE)));
+        let open = if halvings(size) > fine { open_sky(&levels, fine, None, cell, brush.exaggeration) } else { None };
+        let mut rims = vec![Vec::new(); size[0].div_ceil(BAND)];
+        if !is_from_north(brush.sun) {
+            for (n, own) in bands(size[0]).enumerate().skip(1).rev() {
+                let band = ground.band(own)?;
+                rims[n - 1] = shadow_on(&band.inner(), cell, brush.sun, brush.exaggeration, band.own.start, &rims[n]).1;
+            }
+        }
+        let map = size_within(size, options.max_size.unwrap_or(0));
+        let metres_per_pixel = grid.cell * size[1] as f64 / map[1] as f64;
+        let strip = furnished(Picture::new([0, map[1]], PAPER), metres_per_pixel, &brush, &options);
+        let (deepest, reduction) = (sampled.deepest(), Reduction::new(size, map));
+        let drawn = VecDeque::new();
+        Ok(Self { ground, options, brush, deepest, open, rims, reduction, map, strip, drawn, next: 0 })
+    }
+
+    /// Bytes of memory that it takes at the most over a map of so many rows and columns, beside what `read` takes.
+    pub fn bytes([rows, cols]: Size) -> u64 {
+        let (rows, cols) = (rows as u64, cols as u64);
+        let band = (BAND + 2 * MARGIN) as u64 * cols * BAND_BYTES;
+        let means = (rows * cols / (COARSE * COARSE) as u64).saturating_mul(MEAN_BYTES);
+        band + means + rows.div_ceil(BAND as u64) * cols * 4 + PNG_BYTES
+    }
+
+    /// Rows and columns of the picture, with what stands below the map.
+    pub fn size(&self) -> Size {
+        let [rows, cols] = self.strip.size();
+        [self.map[0] + rows, self.map[1].max(cols)]
+    }
+
+    /// The picture's next `count` rows, a colour a pixel, by rows from the left; fewer where it ends.
+    ///
+    /// # Errors
+    /// What reading meets.
+    pub fn rows(&mut self, count: usize) -> Result<Vec<Rgb>> {
+        let cols = self.size()[1];
+        while self.drawn.len() < count && self.next * BAND < self.ground.size[0] {
+            self.draw_band()?;
+            if self.next * BAND >= self.ground.size[0] {
+                let strip = self.strip.rgb.as_slice().chunks_exact(self.strip.rgb.cols().max(1));
+                self.drawn.extend(strip.map(<[Rgb]>::to_vec));
+            }
+        }
+        let mut out = Vec::with_capacity(count * cols);
+        for row in self.drawn.drain(..count.min(self.drawn.len())) {
+            out.extend_from_slice(&row);
+            out.resize(out.len() + cols - row.len(), PAPER);
+        }
+        Ok(out)
+    }
+
+    fn draw_band(&mut self) -> Result<()> {
+        let n = self.next;
+        let Some(own) = bands(self.ground.size[0]).nth(n) else { return Ok(()) };
+        let band = self.ground.band(own.clone())?;
+        let Band { relief, first, .. } = &band;
+        let (cell, sun, exaggeration) = (relief.cell, self.brush.sun, self.brush.exaggeration);
+        let (inner, rim) = shadow_on(&band.inner(), cell, sun, exaggeration, own.start, &self.rims[n]);
+        if is_from_north(sun) && n + 1 < self.rims.len() {
+            self.rims[n + 1] = rim;
+        }
+        self.rims[n] = Vec::new();
+        let mut dark = Field::new(relief.size(), 0.0);
+        dark.paste(&inner, Window { start: [0, 0], size: inner.size() }, [own.start - first, 0]);
+        let levels = coarser(&relief.heights, halvings(self.ground.size).min(FINE - 1));
+        let above = self.open.as_ref().map(|open| cut(open, first / COARSE, relief.heights.rows().div_ceil(COARSE)));
+        let sky = open_sky(&levels, 0, above, cell, exaggeration).unwrap_or_else(|| Field::new(relief.size(), 1.0));
+        let painter = Painter::under(relief, self.brush, self.deepest, sky, dark);
+        let stripe = stripe(self.ground.size);
+        let mut rgb = Field::new(inner.size(), [0; 3]);
+        rgb.par_rows_mut().for_each_init(
+            || Scratch::new(inner.size()[1]),
+            |scratch, (i, row)| {
+                let at = i + own.start;
+                draw_row(&painter, relief, at - first, [at, stripe], scratch, row);
+            },
+        );
+        for i in 0..rgb.rows() {
+            self.drawn.extend(self.reduction.take(rgb.row(i)));
+        }
+        self.next += 1;
+        Ok(())
+    }
+
+    /// What was chosen or given.
+    pub fn options(&self) -> &ShadeOptions<'a> {
+        &self.options
+    }
+}
+
+impl Ground<'_> {
+    /// Means of what is known about holes, if there are any.
+    fn find_holes(&mut self) -> Result<()> {
+        let coarse = self.size.map(|n| n.div_ceil(COARSE));
+        let (mut means, mut known, mut any) = (Field::new(coarse, 0.0), Field::new(coarse, false), false);
+        for own in bands(self.size[0]) {
+            let mut values = (self.read)(own.clone())?;
+            let mut is_known = values.map(|height| !height.is_nan());
+            any |= is_known.as_slice().contains(&false);
+            for _ in 0..FINE {
+                (values, is_known) = known_means(&values, &is_known);
+            }
+            let (all, to) = (Window { start: [0, 0], size: values.size() }, [own.start / COARSE, 0]);
+            means.paste(&values, all, to);
+            known.paste(&is_known, all, to);
+        }
+        self.holes = any.then(|| fill(means, &known));
+        Ok(())
+    }
+
+    fn band(&mut self, own: Range<usize>) -> Result<Band> {
+        let first = own.start.saturating_sub(MARGIN);
+        let last = (own.end + MARGIN).min(self.size[0]);
+        let mut heights = (self.read)(first..last)?;
+        let holes = heights.map(|height| height.is_nan());
+        let nodata = holes.as_slice().contains(&true).then_some(holes);
+        if let (Some(holes), Some(coarse)) = (&nodata, &self.holes) {
+            let coarse = cut(coarse, first / COARSE, (last - first).div_ceil(COARSE));
+            heights = filled(heights, &holes.map(|hole| !hole), FINE, &coarse);
+        }
+        let relief =
+            Relief { heights, nodata, water: None, pools: None, ice: None, cell: [self.cell; 2], sea: self.sea };
+        Ok(Band { relief, first, own })
+    }
+}
+
+impl Band {
+    /// The heights of its own rows.
+    fn inner(&self) -> Field<f32> {
+        cut(&self.relief.heights, self.own.start - self.first, self.own.len())
+    }
+}
+
+/// Fills cells that are not known from those that are and, `halvings` coarser, from `coarse`.
+fn filled(mut values: Field<f32>, known: &Field<bool>, halvings: usize, coarse: &Field<f32>) -> Field<f32> {
+    if halvings == 0 {
+        return coarse.clone();
+    }
+    let (means, some) = known_means(&values, known);
+    fill_between(&mut values, known, &filled(means, &some, halvings - 1, coarse));
+    values
+}
+
+fn cut(field: &Field<f32>, first: usize, rows: usize) -> Field<f32> {
+    field.window(Window { start: [first, 0], size: [rows, field.cols()] })
+}
+
+fn bands(rows: usize) -> impl ExactSizeIterator<Item = Range<usize>> + DoubleEndedIterator {
+    (0..rows.div_ceil(BAND)).map(move |n| n * BAND..rows.min((n + 1) * BAND))
+}

@@ -1,0 +1,167 @@
+//! What stands below a map: scale bar and colour legend.
+
+use crate::pictures::colour::{Rgb, srgb};
+use crate::pictures::picture::Picture;
+use crate::pictures::ramps::Ramp;
+use crate::pictures::text::{Letters, draw};
+
+/// Paper and ink of everything that is not terrain.
+pub const PAPER: Rgb = [250, 249, 246];
+/// See [`PAPER`].
+pub const INK: Rgb = [52, 54, 58];
+
+const MARGIN: usize = 12;
+/// Height of the strip with scale bar and legend, in pixels.
+pub const HEIGHT: usize = 48;
+const BAR: usize = 8;
+const LEGEND: usize = 160;
+
+/// A ramp with its ends' values.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Legend {
+    /// The ramp.
+    pub ramp: &'static Ramp,
+    /// Value at its start, in `unit`.
+    pub low: f64,
+    /// Value at its end, in `unit`.
+    pub high: f64,
+    /// Unit of both.
+    pub unit: &'static str,
+    /// Whether steps along the ramp are factors rather than differences (it is then said).
+    pub log: bool,
+}
+
+/// The map with a strip of paper below it that carries a scale bar (`scale`: metres a pixel) on the left and a legend on
+/// the right; the map itself if neither is wanted. A map too narrow for them gets paper beside it.
+pub fn below(map: Picture, scale: Option<f64>, legend: Option<&Legend>) -> Picture {
+    if scale.is_none() && legend.is_none() {
+        return map;
+    }
+    let right = legend.map_or(0, |legend| LEGEND.max(Letters::Small.width(&ends(legend).concat()) + MARGIN) + MARGIN);
+    let (mut all, at) = strip(map, scale, right);
+    if let Some(legend) = legend {
+        draw_legend(&mut all, at, right - MARGIN, legend);
+    }
+    all
+}
+
+/// The map with a strip of paper below it, a scale bar on its left if `scale` (metres a pixel) is given; and the row
+/// and column in it where a legend `right` pixels wide, margins included, begins.
+pub fn strip(map: Picture, scale: Option<f64>, right: usize) -> (Picture, [usize; 2]) {
+    let [rows, cols] = map.size();
+    let bar = scale.map(|metres| ScaleBar::new(metres, (cols / 4).clamp(60, 240)));
+    let left = bar.as_ref().map_or(0, |bar| bar.width() + MARGIN);
+    let width = cols.max(left + right + MARGIN);
+    let mut all = Picture::new([rows + HEIGHT, width], PAPER);
+    all.paste(&map, [0, 0]);
+    if let Some(bar) = bar {
+        bar.draw(&mut all, [rows + MARGIN, MARGIN]);
+    }
+    (all, [rows + MARGIN, width - right])
+}
+
+/// The longest of 1, 2 or 5 times a power of ten metres that is at most `pixels` long.
+struct ScaleBar {
+    pixels: usize,
+    label: String,
+}
+
+impl ScaleBar {
+    fn new(metres_per_pixel: f64, pixels: usize) -> Self {
+        let metres = round_down(metres_per_pixel * pixels as f64);
+        let label = match metres {
+            m if m >= 1000.0 => format!("{} km", m / 1000.0),
+            m if m >= 1.0 => format!("{m} m"),
+            m => format!("{} cm", m * 100.0),
+        };
+        Self { pixels: ((metres / metres_per_pixel).round() as usize).max(1), label }
+    }
+
+    fn width(&self) -> usize {
+        self.pixels.max(Letters::Small.width(&self.label)) + MARGIN
+    }
+
+    fn draw(&self, picture: &mut Picture, [top, left]: [usize; 2]) {
+        picture.fill([top, left], [BAR, self.pixels], INK);
+        // A pale right half makes the middle readable.
+        let half = self.pixels / 2;
+        picture.fill([top + 1, left + half], [BAR - 2, (self.pixels - half).saturating_sub(1)], PAPER);
+        draw(picture, [top + BAR + 2, left], &self.label, Letters::Small, INK);
+    }
+}
+
+/// The greatest of 1, 2, 5 times a power of ten that is not above `x` (positive).
+pub fn round_down(x: f64) -> f64 {
+    // Powers are formed from their decimal text, so that 1000 is 1000 and not 999.9999.
+    let power = |n: i32| format!("1e{n}").parse::<f64>().unwrap_or(1.0);
+    let mut exponent = libm::floor(libm::log10(x)) as i32;
+    if power(exponent) > x {
+        exponent -= 1;
+    }
+    [5.0, 2.0]
+        .map(|step| step * power(exponent))
+        .into_iter()
+        .find(|r| *r <= x * (1.0 + 1e-12))
+        .unwrap_or(power(exponent))
+}
+
+/// The texts at a legend's ends.
+pub fn ends(legend: &Legend) -> [String; 2] {
+    let text = |x: f64| match x.abs() {
+        a if a >= 1e6 || (a > 0.0 && a < 1e-3) => format!("{x:.1e}"),
+        a if a >= 100.0 || x == libm::round(x) => format!("{x:.0}"),
+        a if a >= 1.0 => format!("{x:.1}"),
+        _ => format!("{x:.3}"),
+    };
+    let unit = if legend.unit.is_empty() || legend.unit == "1" { String::new() } else { format!(" {}", legend.unit) };
+    let log = if legend.log { " log" } else { "" };
+    [text(legend.low), format!("{}{unit}{log}", text(legend.high))]
+}
+
+fn draw_legend(picture: &mut Picture, [top, left]: [usize; 2], width: usize, legend: &Legend) {
+    for j in 0..width {
+        picture.fill([top, left + j], [BAR, 1], srgb(legend.ramp.at(j as f32 / (width.max(2) - 1) as f32)));
+    }
+    let [low, high] = ends(legend);
+    let line = top + BAR + 2;
+    draw(picture, [line, left], &low, Letters::Small, INK);
+    draw(picture, [line, left + width.saturating_sub(Letters::Small.width(&high))], &high, Letters::Small, INK);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scale_bars_are_round() {
+        for (x, r) in [
+            (1.0, 1.0),
+            (1.99, 1.0),
+            (2.0, 2.0),
+            (4.9, 2.0),
+            (5.0, 5.0),
+            (999.9, 500.0),
+            (1000.0, 1000.0),
+            (0.03, 0.02),
+        ] {
+            assert!((round_down(x) - r).abs() < 1e-12 * r, "{x}: {}", round_down(x));
+        }
+        let bar = ScaleBar::new(30.0, 128);
+        assert_eq!((bar.label.as_str(), bar.pixels), ("2 km", 67));
+    }
+
+    #[test]
+    fn the_map_stays_and_the_strip_is_drawn_on() {
+        let legend = Legend { ramp: Ramp::land(), low: -3.0, high: 1234.5, unit: "m", log: false };
+        for cols in [1, 40, 600] {
+            let all = below(Picture::new([30, cols], [1, 2, 3]), Some(10.0), Some(&legend));
+            assert!(all.rgb.cols() >= cols && all.rgb.rows() == 30 + HEIGHT);
+            assert_eq!(all.rgb[(29, cols - 1)], [1, 2, 3]);
+            let strip = &all.rgb.as_slice()[30 * all.rgb.cols()..];
+            assert!(strip.contains(&INK));
+            assert!(strip.contains(&legend.ramp.rgb(1.0)) && strip.contains(&legend.ramp.rgb(0.0)));
+        }
+        assert_eq!(below(Picture::new([2, 2], [0; 3]), None, None).size(), [2, 2]);
+    }
+}

@@ -1,0 +1,195 @@
+//! A data layer (visits, wear, water …) as colours over the grey relief.
+
+use crate::pictures::colour::{mix, srgb};
+use crate::pictures::furniture::{self, Legend};
+use crate::pictures::light::Sun;
+use crate::pictures::paint::Painter;
+use crate::pictures::picture::Picture;
+use crate::pictures::ramps::Ramp;
+use crate::pictures::relief::Relief;
+use crate::pictures::sample::quantile;
+use crate::pictures::shade::{brush, hatch};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::{Hue, Terrain, WETNESS};
+use thalweg_models::models::Models;
+
+/// Reflectance, 0 to 1, of the ground under the data.
+pub const GREY: f32 = 0.62;
+/// Cover, 0 to 1, of the data's colour where it is strongest.
+pub const COVER: f32 = 0.9;
+
+/// How to draw a data layer.
+#[derive(Debug, Clone)]
+pub struct LayerOptions<'a> {
+    /// The data's colours.
+    pub ramp: &'static Ramp,
+    /// Whether equal steps of colour are equal factors; only values above 0 are drawn then.
+    pub log: bool,
+    /// Values of the ramp's ends, the low one first; `None` takes what [`range()`] finds.
+    pub range: Option<[f32; 2]>,
+    /// The values' unit, for the legend.
+    pub unit: &'static str,
+    /// What is shown, as errors name it; it is not drawn.
+    pub title: &'a str,
+    /// Whether to draw a scale bar below.
+    pub scale_bar: bool,
+    /// Whether to draw the ramp with its values below.
+    pub legend: bool,
+    /// Longer side of the map in pixels at most; `None` gives a pixel a cell.
+    pub max_size: Option<usize>,
+}
+
+impl Default for LayerOptions<'_> {
+    fn default() -> Self {
+        Self {
+            ramp: Ramp::viridis(),
+            log: false,
+            range: None,
+            unit: "",
+            title: "",
+            scale_bar: false,
+            legend: true,
+            max_size: None,
+        }
+    }
+}
+
+impl LayerOptions<'_> {
+    /// Fitting colours and scale for a layer of that name and unit, as its declaration says: powers of ten for what passes, blues
+    /// for what is wet, earth for what is loose.
+    pub fn fitting(name: &str, unit: &'static str) -> Self {
+        let is_wetness = name == WETNESS.name;
+        let declared = if is_wetness { Some(WETNESS) } else { Models::default().layer(name) };
+        let (ramp, log) = match declared.map_or(Hue::Plain, |spec| spec.hue) {
+            Hue::Passing => (Ramp::water(), true),
+            Hue::Wet => (Ramp::water(), false),
+            Hue::Loose => (Ramp::sediment(), false),
+            Hue::Plain => (Ramp::viridis(), false),
+        };
+        let range = is_wetness.then_some([0.0, 1.0]);
+        Self { ramp, log, range, unit, ..Self::default() }
+    }
+}
+
+/// The layer's `values` by cell, coloured over the terrain's grey relief. NaN, and zero in a layer that begins there,
+/// leave the relief bare; it shines through small values.
+///
+/// # Errors
+/// When the values are not of the terrain's size, or the range is empty (or not above 0 with `log`).
+pub fn layer(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>) -> Result<Picture> {
+    if values.size() != terrain.ground.size() {
+        let [[rows, cols], [want_rows, want_cols]] = [values.size(), terrain.ground.size()];
+        return Err(Error::layer(
+            options.title,
+            format!("is {rows} × {cols} cells; the terrain is {want_rows} × {want_cols}"),
+        ));
+    }
+    let relief = Relief::new(terrain, None)?;
+    let [low, high] = match options.range {
+        Some(range) => range,
+        None => range(&relief, values, options.log),
+    };
+    if !(low < high && (high - low).is_finite() && (low > 0.0 || !options.log)) {
+        let allowed = if options.log { "above 0, low below high" } else { "low below high" };
+        return Err(Error::value("range", format!("{low} to {high}"), allowed));
+    }
+    // The logarithm of what is not above 0 is not finite, and stays bare.
+    let ruler = |x: f32| if options.log { libm::logf(x) } else { x };
+    let (from, to) = (ruler(low), ruler(high));
+    let painter = Painter::new(&relief, brush(&relief, Ramp::land(), Sun::default(), None, None)?);
+    let colours = options.ramp.table();
+    let rgb = Field::generate(relief.size(), |i, j| {
+        if relief.is_hole(i, j) {
+            return hatch(i, j, 4);
+        }
+        let light = painter.light(i, j);
+        let t = (ruler(values[(i, j)]) - from) / (to - from);
+        let cover = match t {
+            t if t.is_nan() => 0.0,
+            t if low >= 0.0 => COVER * (8.0 * t).clamp(0.0, 1.0),
+            _ => COVER,
+        };
+        let colour = mix([GREY; 3], colours.at(t), cover);
+        srgb(std::array::from_fn(|c| colour[c] * light[c]))
+    });
+    let map = Picture { rgb };
+    let cols = map.rgb.cols();
+    let map = match options.max_size {
+        Some(pixels) => map.within(pixels),
+        None => map,
+    };
+    let metres_per_pixel = terrain.grid.cell * cols as f64 / map.rgb.cols() as f64;
+    let legend =
+        Legend { ramp: options.ramp, low: low.into(), high: high.into(), unit: options.unit, log: options.log };
+    Ok(furniture::below(map, options.scale_bar.then_some(metres_per_pixel), options.legend.then_some(&legend)))
+}
+
+/// The low and the high end of a range that shows the layer, `values` by cell of the relief: from 0, or from the 0.5 %
+/// quantile where that is below 0, to the 99.5 % one. With `log` they are the quantiles of the values above 0, and the
+/// low end at least a thousandth of the high. A unit wide where there is nothing to show.
+pub fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
+    let sorted = relief.sorted(|i, j| Some(values[(i, j)]).filter(|v| v.is_finite() && (*v > 0.0 || !log)));
+    let (low, high) = (quantile(&sorted, 0.005), quantile(&sorted, 0.995));
+    match (log, low < 0.0) {
+        _ if sorted.is_empty() => [1.0, 2.0],
+        // Three powers of ten: what is less is everywhere, and hides what is more.
+        (true, _) => [low.max(high * 1e-3), high.max(low * 1.01)],
+        (false, true) => [low, high.max(low + 1e-3)],
+        (false, false) if high > 0.0 => [0.0, high],
+        (false, false) => [0.0, sorted.last().copied().unwrap_or(0.0).max(1.0)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::Grid;
+
+    fn flat() -> Terrain {
+        Terrain::new(Grid::new([8, 8], 10.0).unwrap())
+    }
+
+    #[test]
+    fn zero_and_nan_leave_the_relief_bare() {
+        let mut values = Field::new([8, 8], 0.0);
+        values[(1, 1)] = f32::NAN;
+        values[(2, 2)] = 10.0;
+        for log in [false, true] {
+            let options = LayerOptions { log, legend: false, range: Some([1e-3, 10.0]), ..LayerOptions::default() };
+            let picture = layer(&flat(), &values, &options).unwrap();
+            let bare = srgb([GREY; 3]);
+            let near = |a: [u8; 3], b: [u8; 3]| (0..3).all(|c| a[c].abs_diff(b[c]) <= 1);
+            assert!(near(picture.rgb[(0, 0)], bare) && near(picture.rgb[(1, 1)], bare));
+            let full = srgb(mix([GREY; 3], options.ramp.at(1.0), COVER));
+            assert!(near(picture.rgb[(2, 2)], full), "{:?} for {full:?}", picture.rgb[(2, 2)]);
+        }
+    }
+
+    #[test]
+    fn a_log_scale_takes_factors_as_steps() {
+        // 1, 10, 100: the middle is halfway along the ramp.
+        let values = Field::generate([8, 8], |i, _| [1.0, 10.0, 100.0][i % 3]);
+        let options = LayerOptions { log: true, legend: false, range: Some([1.0, 100.0]), ..LayerOptions::default() };
+        let picture = layer(&flat(), &values, &options).unwrap();
+        let middle = srgb(mix([GREY; 3], options.ramp.at(0.5), COVER));
+        for c in 0..3 {
+            assert!(picture.rgb[(1, 4)][c].abs_diff(middle[c]) <= 2);
+        }
+    }
+
+    #[test]
+    fn bad_sizes_and_ranges_are_refused() {
+        let options = LayerOptions { range: Some([2.0, 2.0]), ..LayerOptions::default() };
+        assert!(layer(&flat(), &Field::new([8, 8], 1.0), &options).is_err());
+        assert!(layer(&flat(), &Field::new([8, 7], 1.0), &LayerOptions::default()).is_err());
+        let log = LayerOptions { range: Some([0.0, 2.0]), log: true, ..LayerOptions::default() };
+        assert!(layer(&flat(), &Field::new([8, 8], 1.0), &log).is_err());
+        for value in [0.0, f32::NAN, -4.0, 1e30] {
+            for log in [false, true] {
+                let options = LayerOptions { log, ..LayerOptions::default() };
+                layer(&flat(), &Field::new([8, 8], value), &options).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! Light on ground: Lambert's law, open sky, cast shadow.
+
+use multiversion::multiversion;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::pictures::sample::finer_row;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_flow::STEPS;
+
+/// Where the sun stands.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sun {
+    /// Degrees clockwise from north, −360 to 360.
+    pub azimuth: f64,
+    /// Degrees above the horizon, 1 to 90.
+    pub altitude: f64,
+}
+
+impl Default for Sun {
+    /// North-west at 45°, the cartographers' sun.
+    fn default() -> Self {
+        Self { azimuth: 315.0, altitude: 45.0 }
+    }
+}
+
+impl Sun {
+    /// Refuses a place where no sun can be drawn.
+    ///
+    /// # Errors
+    /// When the azimuth is not within ±360° or the altitude not within 1° to 90°.
+    pub fn check(&self) -> Result<()> {
+        if !(-360.0..=360.0).contains(&self.azimuth) {
+            return Err(Error::value("sun azimuth", format!("{}°", self.azimuth), "-360 to 360°"));
+        }
+        if !(1.0..=90.0).contains(&self.altitude) {
+            return Err(Error::value("sun altitude", format!("{}°", self.altitude), "1 to 90°"));
+        }
+        Ok(())
+    }
+
+    /// The unit vector towards the sun: east, north, up.
+    pub fn direction(&self) -> [f32; 3] {
+        let (azimuth, altitude) = (self.azimuth.to_radians(), self.altitude.to_radians());
+        let flat = libm::cos(altitude);
+        [(libm::sin(azimuth) * flat) as f32, (libm::cos(azimuth) * flat) as f32, libm::sin(altitude) as f32]
+    }
+}
+
+/// Rise of the ground per metre eastward and northward at (i, j), after Horn (1981), of heights in metres on cells of
+/// `cell` metres (southward, eastward); at the rim one-sided. Exact on planes.
+pub fn gradient(heights: &Field<f32>, cell: [f32; 2], i: usize, j: usize) -> [f32; 2] {
+    let (north, south) = (i.saturating_sub(1), (i + 1).min(heights.rows() - 1));
+    let (west, east) = (j.saturating_sub(1), (j + 1).min(heights.cols() - 1));
+    let (top, here, bottom) = (heights.row(north), heights.row(i), heights.row(south));
+    let rise = |a: [f32; 3], b: [f32; 3]| (b[0] - a[0]) + 2.0 * (b[1] - a[1]) + (b[2] - a[2]);
+    let eastward = rise([top[west], here[west], bottom[west]], [top[east], here[east], bottom[east]]);
+    let northward = rise([bottom[west], bottom[j], bottom[east]], [top[west], top[j], top[east]]);
+    let span = |from: usize, to: usize, cell: f32| ((to - from).max(1) as f32) * 4.0 * cell;
+    [eastward / span(west, east, cell[1]), northward / span(north, south, cell[0])]
+}
+
+/// The unit normal (east, north, up) of ground that rises so per metre eastward and northward.
+pub fn normal([east, north]: [f32; 2]) -> [f32; 3] {
+    let length = (east * east + north * north + 1.0).sqrt();
+    [-east / length, -north / length, 1.0 / length]
+}
+
+/// Lambert's law: the cosine between normal and light, both unit vectors, or 0 where the ground faces away.
+pub fn lambert(normal: [f32; 3], light: [f32; 3]) -> f32 {
+    (normal[0] * light[0] + normal[1] * light[1] + normal[2] * light[2]).max(0.0)
+}
+
+/// Plain hillshade: each cell's [`lambert`] value in 0..1, heights (metres) times `exaggeration` over cells of `cell`
+/// metres (southward, eastward).
+pub fn hillshade(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f32) -> Field<f32> {
+    let light = sun.direction();
+    Field::generate(heights.size(), |i, j| {
+        lambert(normal(gradient(heights, cell, i, j).map(|g| g * exaggeration)), light)
+    })
+}
+
+/// Share of the sky that the ground sees over hills larger than two cells, 0 to 1, at half the resolution, rows and
+/// columns rounded up: coarser and coarser means of the ground each take away the sky below their horizons in eight
+/// directions (the cosine-weighted view factor 1 − sin² of the horizon, as in Zakšek et al. 2011, one scale after
+/// another instead of along whole rays). Heights and cells as for [`hillshade`].
+pub fn sky(heights: &Field<f32>, cell: [f32; 2], exaggeration: f32) -> Field<f32> {
+    let levels = coarser(heights, halvings(heights.size()));
+    open_sky(&levels, 0, None, cell, exaggeration).unwrap_or_else(|| Field::new(heights.size(), 1.0))
+}
+
+/// How many coarser levels [`sky`] looks at.
+pub fn halvings(size: Size) -> usize {
+    let sizes = std::iter::successors(Some(size.map(|n| n.div_ceil(2))), |size| Some(size.map(|n| n.div_ceil(2))));
+    1 + sizes.take(6).take_while(|[rows, cols]| *rows.min(cols) > 4).count()
+}
+
+/// Coarser and coarser means of a field, each of cells twice as wide.
+pub fn coarser(field: &Field<f32>, count: usize) -> Vec<Field<f32>> {
+    let mut levels: Vec<Field<f32>> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let next = halved(levels.last().unwrap_or(field));
+        levels.push(next);
+    }
+    levels
+}
+
+/// The share of the sky that is seen from `levels[0]`, where `levels` follow `finer` finer ones, and over hills larger than all of them `above`.
+pub(crate) fn open_sky(
+    levels: &[Field<f32>],
+    finer: usize,
+    above: Option<Field<f32>>,
+    cell: [f32; 2],
+    exaggeration: f32,
+) -> Option<Field<f32>> {
+    let mut open = above;
+    for (k, level) in levels.iter().enumerate().rev() {
+        let reach = [0, 1].map(|axis| cell[axis] * (2u32 << (finer + k)) as f32 / exaggeration);
+        let coarser = open.take();
+        let mut seen = Field::new(level.size(), 1.0);
+        seen.par_rows_mut().for_each_init(
+            || Around::new(level.cols()),
+            |around, (i, row)| {
+                if let Some(coarser) = &coarser {
+                    finer_row(coarser, i, row);
+                }
+                around.read(level, i);
+                hide(around, reach, row);
+            },
+        );
+        open = Some(seen);
+    }
+    open
+}
+
+/// A row of a map with the two rows and the two cells beyond it on all sides; what is beyond the map hides nothing.
+struct Around {
+    rows: [Vec<f32>; 5],
+    /// What is hidden.
+    sum: Vec<f32>,
+}
+
+impl Around {
+    fn new(cols: usize) -> Self {
+        Self { rows: std::array::from_fn(|_| vec![f32::NEG_INFINITY; cols + 4]), sum: vec![0.0; cols] }
+    }
+
+    /// Reads what lies around row `i`.
+    fn read(&mut self, level: &Field<f32>, i: usize) {
+        for (k, row) in self.rows.iter_mut().enumerate() {
+            let cells = 2..row.len() - 2;
+            match (i + k).checked_sub(2).filter(|r| *r < level.rows()) {
+                Some(r) => row[cells].copy_from_slice(level.row(r)),
+                None => row.fill(f32::NEG_INFINITY),
+            }
+        }
+    }
+}
+
+/// Takes away what of the `open` sky is hidden: the mean over eight directions of sin² of the horizon that the cells one and two away make.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+fn hide(Around { rows, sum }: &mut Around, cell: [f32; 2], open: &mut [f32]) {
+    let cols = open.len();
+    sum.fill(0.0);
+    let here = &rows[2][2..2 + cols];
+    // From the north on, not as the steps of water: sums of floats keep their order.
+    for [di, dj] in (6..14).map(|k| STEPS[k % 8]) {
+        let (down, across) = (di as f32 * cell[0], dj as f32 * cell[1]);
+        let square = down * down + across * across;
+        let from = |far: isize| (2 + di * far) as usize;
+        let at = |far: isize| (2 + dj * far) as usize;
+        let (near, far) = (&rows[from(1)][at(1)..at(1) + cols], &rows[from(2)][at(2)..at(2) + cols]);
+        for j in 0..cols {
+            let (first, second) = ((near[j] - here[j]).max(0.0), (far[j] - here[j]).max(0.0) / 2.0);
+            let horizon = (first * first / square).max(second * second / square); // tan², of rising ground only
+            sum[j] += horizon / (1.0 + horizon);
+        }
+    }
+    for j in 0..cols {
+        open[j] *= 1.0 - 0.6 * (sum[j] / 8.0);
+    }
+}
+
+/// Means of 2 × 2 cells; an odd last row or column is doubled.
+fn halved(field: &Field<f32>) -> Field<f32> {
+    let [rows, cols] = field.size();
+    Field::generate([rows.div_ceil(2), cols.div_ceil(2)], |i, j| {
+        let (south, east) = ((2 * i + 1).min(rows - 1), (2 * j + 1).min(cols - 1));
+        let (a, b) = (field.row(2 * i), field.row(south));
+        (a[2 * j] + a[east] + b[2 * j] + b[east]) / 4.0
+    })
+}
+
+/// Height of the shadow above the ground in metres (before exaggeration), 0 in the sun: the surface that the sun's rays
+/// graze is carried away from the sun row by row (or column by column, whichever its azimuth crosses faster). Heights
+/// and cells as for [`hillshade`].
+pub fn shadow(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f32) -> Field<f32> {
+    shadow_on(heights, cell, sun, exaggeration, 0, &[]).0
+}
+
+/// Whether rays come from row 0, over which rows further south are then shaded; else from the last.
+pub(crate) fn is_from_north(sun: Sun) -> bool {
+    sun.direction()[1] > 0.0
+}
+
+/// The same for rows of a map from its row `first` on, where `rim` is the grazed surface in the row beside them that rays cross before, empty where
+/// there is none; with the grazed surface in their own last row on the rays' way.
+pub(crate) fn shadow_on(
+    heights: &Field<f32>,
+    cell: [f32; 2],
+    sun: Sun,
+    exaggeration: f32,
+    first: usize,
+    rim: &[f32],
+) -> (Field<f32>, Vec<f32>) {
+    let [rows, cols] = heights.size();
+    let [east, north, up] = sun.direction();
+    // Cells that a ray crosses per metre towards the sun; the larger becomes one cell a step.
+    let (down, across) = (-north / cell[0], east / cell[1]);
+    let by_rows = down.abs() >= across.abs();
+    let (fast, slow) = if by_rows { (down, across) } else { (across, down) };
+    let mut out = Field::new([rows, cols], 0.0);
+    if fast.abs() < 1e-6 {
+        return (out, Vec::new());
+    }
+    // Of lines across the rays' rows, the place in the row beside.
+    let beside = if is_from_north(sun) { first.checked_sub(1) } else { Some(first + rows) };
+    let own = if is_from_north(sun) { rows - 1 } else { 0 };
+    let mut last_row = Vec::new();
+    let (drop, drift) = (up / fast.abs() / exaggeration, slow / fast.abs());
+    let (lines, width) = if by_rows { (rows, cols) } else { (cols, rows) };
+    let cell_of = |line: usize, k: usize| if by_rows { (line, k) } else { (k, line) };
+    let mut before: Vec<f32> = if by_rows { rim.to_vec() } else { Vec::new() };
+    let from = if by_rows { 0 } else { first };
+    let mut outside: Option<f32> = None;
+    // Where a ray was a line before: the cell on its left, and how far it is from there.
+    let places: Vec<(f32, f32)> = (0..width)
+        .map(|k| {
+            let at = (from + k) as f32 + drift;
+            (at.floor(), at - at.floor())
+        })
+        .collect();
+    for n in 0..lines {
+        // From the side where the sun stands.
+        let line = if fast < 0.0 { n } else { lines - 1 - n };
+        let grazed = |k: usize| {
+            let (left, part) = places[k];
+            if left >= from as f32
+                && let Some([a, b]) = before.get(left as usize - from..).and_then(<[f32]>::first_chunk)
+            {
+                return a + (b - a) * part;
+            }
+            let value = |p: f32| match p >= 0.0 {
+                true if !by_rows && Some(p as usize) == beside => outside,
+                true => (p as usize).checked_sub(from).and_then(|k| before.get(k)).copied(),
+                false => None,
+            };
+            match (value(left), value(left + 1.0)) {
+                (Some(a), Some(b)) => a + (b - a) * part,
+                (Some(a), None) | (None, Some(a)) => a,
+                (None, None) => f32::MIN,
+            }
+        };
+        let surface: Vec<f32> = (0..width)
+            .into_par_iter()
+            .with_min_len(1024)
+            .map(|k| heights[cell_of(line, k)].max(grazed(k) - drop))
+            .collect();
+        for (k, top) in surface.iter().enumerate() {
+            out[cell_of(line, k)] = top - heights[cell_of(line, k)];
+        }
+        if !by_rows {
+            outside = rim.get(line).copied();
+            last_row.resize(cols, 0.0);
+            last_row[line] = surface[own];
+        }
+        before = surface;
+    }
+    (out, if by_rows { before } else { last_row })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pictures::sample::bilinear;
+    use thalweg_core::base::rng::Key;
+
+    /// A plane that rises `east` and `north` per metre, cells of 10 m by 20 m (south, east).
+    fn plane(east: f32, north: f32) -> Field<f32> {
+        Field::generate([9, 7], |i, j| 100.0 + east * 20.0 * j as f32 - north * 10.0 * i as f32)
+    }
+
+    /// What [`open_sky`] says of a cell of the finest level, cell by cell.
+    fn plain_sky(levels: &[Field<f32>], cell: [f32; 2], [i, j]: [usize; 2], k: usize) -> f32 {
+        let Some(level) = levels.get(k) else { return 1.0 };
+        let coarser =
+            levels.get(k + 1).map(|next| Field::generate(next.size(), |i, j| plain_sky(levels, cell, [i, j], k + 1)));
+        let above = coarser.map_or(1.0, |f| bilinear(&f, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0));
+        let reach = cell.map(|width| width * (2u32 << k) as f32);
+        let mut sum = 0.0;
+        // From north on, in the order in which shares are summed.
+        for [di, dj] in STEPS.into_iter().cycle().skip(6).take(8) {
+            let (down, across) = (di as f32 * reach[0], dj as f32 * reach[1]);
+            let mut horizon = 0f32;
+            for far in 1..=2isize {
+                let [r, c] = [i as isize + di * far, j as isize + dj * far];
+                if (0..level.rows() as isize).contains(&r) && (0..level.cols() as isize).contains(&c) {
+                    let rise = (level[(r as usize, c as usize)] - level[(i, j)]).max(0.0) / far as f32;
+                    horizon = horizon.max(rise * rise / (down * down + across * across));
+                }
+            }
+            sum += horizon / (1.0 + horizon);
+        }
+        above * (1.0 - 0.6 * (sum / 8.0))
+    }
+
+    #[test]
+    fn the_sky_over_rows_is_that_over_their_cells() {
+        for size in [[1, 1], [1, 7], [6, 1], [13, 18]] {
+            let key = Key::new(size[1] as u64, "sky");
+            let heights = Field::generate(size, |i, j| 90.0 * key.cell([i as i64, j as i64]).unit() as f32);
+            let levels: Vec<_> = std::iter::once(heights.clone()).chain(coarser(&heights, 2)).collect();
+            let sky = open_sky(&levels, 0, None, [20.0, 15.0], 1.0).unwrap();
+            for (i, j) in (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j))) {
+                assert_eq!(sky[(i, j)], plain_sky(&levels, [20.0, 15.0], [i, j], 0), "{size:?}: {i}, {j}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_plane_facing_the_sun_is_fully_lit() {
+        for sun in [Sun::default(), Sun { azimuth: 70.0, altitude: 30.0 }, Sun { azimuth: 200.0, altitude: 80.0 }] {
+            let [x, y, z] = sun.direction();
+            // Its normal is the sun's direction: slope −x/z eastward, −y/z northward.
+            let lit = hillshade(&plane(-x / z, -y / z), [10.0, 20.0], sun, 1.0);
+            // Heights of about 1000 m in f32 have steps of 6e-5 m over 20 m; the cosine is flat at its maximum.
+            assert!(lit.as_slice().iter().all(|l| (l - 1.0).abs() < 1e-4), "{sun:?} {lit:?}");
+        }
+    }
+
+    #[test]
+    fn lamberts_law_on_planes() {
+        let sun = Sun { azimuth: 90.0, altitude: 30.0 };
+        // Flat: sine of the altitude. Rising westward at 45°: cos 15°. Rising eastward at 45°: it faces away (105°).
+        for (east, want) in [(0.0, 0.5), (-1.0, 0.965_926), (1.0, 0.0)] {
+            let lit = hillshade(&plane(east, 0.0), [10.0, 20.0], sun, 1.0);
+            assert!(lit.as_slice().iter().all(|l| (l - want).abs() < 1e-4), "{east}: {lit:?}");
+        }
+        // Half the slope twice exaggerated is the slope.
+        let lit = hillshade(&plane(-0.5, 0.0), [10.0, 20.0], sun, 2.0);
+        assert!(lit.as_slice().iter().all(|l| (l - 0.965_926).abs() < 1e-4));
+    }
+
+    #[test]
+    fn hillshade_mirrors_with_land_and_sun() {
+        let land = Field::generate([16, 16], |i, j| ((i * 7 + j * 13) % 11) as f32 + i as f32);
+        let turned = Field::generate([16, 16], |i, j| land[(i, 15 - j)]);
+        let (west, east) = (Sun { azimuth: 300.0, altitude: 40.0 }, Sun { azimuth: 60.0, altitude: 40.0 });
+        let (a, b) = (hillshade(&land, [9.0; 2], west, 1.0), hillshade(&turned, [9.0; 2], east, 1.0));
+        for i in 0..16 {
+            for j in 0..16 {
+                // Sines of 300° and 60° agree to their last bits only.
+                assert!((a[(i, j)] - b[(i, 15 - j)]).abs() < 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn shadow_is_as_long_as_the_wall_is_high() {
+        // A wall 100 m high in row 30 of 10 m cells; the sun in the south at 45° throws a shadow of 10 cells north of it.
+        let land = Field::generate([64, 8], |i, _| if i == 30 { 100.0 } else { 0.0 });
+        let dark = shadow(&land, [10.0; 2], Sun { azimuth: 180.0, altitude: 45.0 }, 1.0);
+        for i in 0..64 {
+            let want = if (20..30).contains(&i) { 100.0 - 10.0 * (30 - i) as f32 } else { 0.0 };
+            assert!((dark[(i, 4)] - want).abs() < 1e-2, "{i}: {} for {want}", dark[(i, 4)]);
+        }
+        // The same from the west, by columns, and none from the zenith.
+        let turned = Field::generate([8, 64], |_, j| if j == 30 { 100.0 } else { 0.0 });
+        let dark = shadow(&turned, [10.0; 2], Sun { azimuth: 270.0, altitude: 45.0 }, 1.0);
+        assert!((dark[(4, 35)] - 50.0).abs() < 1e-2 && dark[(4, 29)] == 0.0 && dark[(4, 41)] == 0.0);
+        let dark = shadow(&turned, [10.0; 2], Sun { azimuth: 270.0, altitude: 90.0 }, 1.0);
+        assert!(dark.as_slice().iter().all(|d| *d == 0.0));
+    }
+
+    #[test]
+    fn plains_see_all_the_sky_and_pits_less() {
+        let flat = sky(&Field::new([40, 30], 7.0), [5.0; 2], 1.0);
+        assert!(flat.as_slice().iter().all(|s| *s == 1.0));
+        let pit = Field::generate([64, 64], |i, j| {
+            let (y, x) = (i as f32 - 32.0, j as f32 - 32.0);
+            (y * y + x * x).sqrt().min(20.0) * 5.0
+        });
+        let open = sky(&pit, [5.0; 2], 1.0);
+        assert!(open[(16, 16)] < 0.6 * open[(2, 2)], "{} {}", open[(16, 16)], open[(2, 2)]);
+        assert!(open.as_slice().iter().all(|s| (0.0..=1.0).contains(s)));
+        sky(&Field::new([1, 1], 3.0), [1.0; 2], 1.0);
+    }
+}

@@ -1,0 +1,29 @@
+//! Terrain as pictures: shaded relief from above, data layers, and perspective views, all drawn on the CPU.
+//!
+//! Every function is pure (terrain in, [`picture::Picture`] out) and gives the same bits for any number of threads.
+
+pub mod animation;
+pub mod bands;
+pub mod colour;
+pub mod furniture;
+pub mod layer;
+pub mod light;
+pub mod momentum;
+pub mod natural;
+pub mod paint;
+pub mod perspective;
+pub mod picture;
+pub mod png_file;
+pub mod ramps;
+mod raster;
+pub mod relief;
+pub mod rivers;
+pub mod runoff;
+pub mod sample;
+pub mod scene;
+pub mod shade;
+pub mod sheet;
+pub mod streams;
+pub mod text;
+pub mod trees;
+pub mod water;

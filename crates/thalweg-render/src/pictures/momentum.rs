@@ -1,0 +1,167 @@
+//! Which way water runs, and how much: hue by direction, strength by amount.
+
+use crate::pictures::colour::{Linear, from_oklab, mix, srgb};
+use crate::pictures::furniture::{self, INK, Legend};
+use crate::pictures::layer::{COVER, GREY, LayerOptions, range};
+use crate::pictures::light::Sun;
+use crate::pictures::paint::Painter;
+use crate::pictures::picture::Picture;
+use crate::pictures::relief::Relief;
+use crate::pictures::shade::{brush, hatch};
+use crate::pictures::text::{Letters, draw};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::{MOMENTUM_X, MOMENTUM_Y, Terrain};
+
+/// What both parts at once are called where a layer is asked for.
+pub const MOMENTUM: &str = "momentum";
+
+/// Lightness and colourfulness of the wheel in OKLab: as strong as every hue of a screen allows.
+const WHEEL: [f64; 2] = [0.68, 0.125];
+/// Radius of the legend's wheel in pixels.
+const RADIUS: usize = 17;
+
+/// The colour of a direction, `east` and `south` (in any one unit, not both 0): red east, yellow-green south, cyan west, violet north.
+pub fn hue(east: f32, south: f32) -> Linear {
+    // 29° is red's place on OKLab's wheel.
+    let turn = libm::atan2f(south, east) + 0.51;
+    let (a, b) = (f64::from(libm::cosf(turn)), f64::from(libm::sinf(turn)));
+    from_oklab([WHEEL[0], WHEEL[1] * a, WHEEL[1] * b]).map(|x| x.clamp(0.0, 1.0))
+}
+
+/// The direction of what runs `east` and `south`, by cell and in `options.unit`, by hue over the grey relief; it covers
+/// the more, the greater the logarithm of the amount between the ends of `options.range` (as a layer's, with `log`).
+/// The legend is a wheel, north up. `ramp` and `log` are not heeded.
+///
+/// # Errors
+/// When a part is not of the terrain's size, or the range is empty or not above 0.
+pub fn momentum(
+    terrain: &Terrain,
+    east: &Field<f32>,
+    south: &Field<f32>,
+    options: &LayerOptions<'_>,
+) -> Result<Picture> {
+    let [rows, cols] = terrain.ground.size();
+    for (part, [r, c]) in [(MOMENTUM_X, east.size()), (MOMENTUM_Y, south.size())] {
+        if [r, c] != [rows, cols] {
+            let problem = format!("is {c} × {r} cells (columns × rows); the terrain is {cols} × {rows}");
+            return Err(Error::layer(part.name, problem));
+        }
+    }
+    let amount = |i: usize, j: usize| {
+        let (x, y) = (east[(i, j)], south[(i, j)]);
+        (x * x + y * y).sqrt()
+    };
+    let relief = Relief::new(terrain, None)?;
+    let [low, high] = options.range.unwrap_or_else(|| range(&relief, &Field::generate([rows, cols], amount), true));
+    if !(low > 0.0 && low < high && high.is_finite()) {
+        return Err(Error::value("range", format!("{low} to {high}"), "above 0, low below high"));
+    }
+    let (from, to) = (libm::logf(low), libm::logf(high));
+    let painter = Painter::new(&relief, brush(&relief, options.ramp, Sun::default(), None, None)?);
+    let rgb = Field::generate([rows, cols], |i, j| {
+        if relief.is_hole(i, j) {
+            return hatch(i, j, 4);
+        }
+        let (light, amount) = (painter.light(i, j), amount(i, j));
+        // NaN is no more than the low end.
+        let colour = match amount > low {
+            true => {
+                let cover = COVER * ((libm::logf(amount) - from) / (to - from)).min(1.0);
+                mix([GREY; 3], hue(east[(i, j)], south[(i, j)]), cover)
+            }
+            false => [GREY; 3],
+        };
+        srgb(std::array::from_fn(|c| colour[c] * light[c]))
+    });
+    let map = Picture { rgb };
+    let map = match options.max_size {
+        Some(pixels) => map.within(pixels),
+        None => map,
+    };
+    let scale = options.scale_bar.then_some(terrain.grid.cell * cols as f64 / map.rgb.cols() as f64);
+    if !options.legend {
+        return Ok(furniture::below(map, scale, None));
+    }
+    let ends = Legend { ramp: options.ramp, low: low.into(), high: high.into(), unit: options.unit, log: true };
+    Ok(wheel(map, scale, &furniture::ends(&ends).join(" to ")))
+}
+
+/// The map with a wheel of directions below it, strongest at its rim, and the ends of the amounts beside it.
+fn wheel(map: Picture, scale: Option<f64>, words: &str) -> Picture {
+    let rows = map.rgb.rows();
+    let gap = 8;
+    let wide = Letters::Small.width(words) + 2 * RADIUS + 1 + 3 * gap + Letters::Small.width("N");
+    let (mut all, [_, left]) = furniture::strip(map, scale, wide);
+    let (middle, centre) = (rows + furniture::HEIGHT / 2, left + wide - gap - RADIUS);
+    for i in middle - RADIUS..=middle + RADIUS {
+        for j in centre - RADIUS..=centre + RADIUS {
+            let (south, east) = (i as f32 - middle as f32, j as f32 - centre as f32);
+            let out = (south * south + east * east).sqrt() / RADIUS as f32;
+            if out > 0.0 && out <= 1.0 {
+                all.rgb[(i, j)] = srgb(mix([GREY; 3], hue(east, south), COVER * out));
+            }
+        }
+    }
+    let line = |size: usize| middle - size / 2;
+    draw(&mut all, [line(Letters::Small.height()), left], words, Letters::Small, INK);
+    let north = [rows + 2, centre - RADIUS - Letters::Small.width("N")];
+    draw(&mut all, north, "N", Letters::Small, INK);
+    all.fill([middle - RADIUS - 3, centre], [4, 1], INK);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::Grid;
+
+    fn flat() -> Terrain {
+        Terrain::new(Grid::new([8, 60], 10.0).unwrap())
+    }
+
+    #[test]
+    fn directions_have_hues_of_their_own_and_amounts_their_strength() {
+        let east = Field::generate([8, 60], |i, j| [10.0, -10.0, 0.0, 0.0][i % 4] * if j < 30 { 1.0 } else { 0.1 });
+        let south = Field::generate([8, 60], |i, j| [0.0, 0.0, 10.0, -10.0][i % 4] * if j < 30 { 1.0 } else { 0.1 });
+        let options = LayerOptions { range: Some([0.1, 10.0]), legend: false, ..LayerOptions::default() };
+        let picture = momentum(&flat(), &east, &south, &options).unwrap();
+        let strength = |[r, g, b]: [u8; 3]| r.max(g).max(b) - r.min(g).min(b);
+        for i in 0..4 {
+            for k in 0..i {
+                let (a, b) = (picture.rgb[(i, 5)], picture.rgb[(k, 5)]);
+                assert!((0..3).any(|c| a[c].abs_diff(b[c]) > 40), "{a:?} {b:?}");
+            }
+            let (full, half) = (strength(picture.rgb[(i, 5)]), strength(picture.rgb[(i, 50)]));
+            assert!(full > half + 15 && half > 15, "{full} {half}");
+        }
+        let [r, g, b] = picture.rgb[(0, 5)];
+        assert!(r > g + 40 && r > b + 40, "east is red");
+    }
+
+    #[test]
+    fn still_water_is_grey_and_the_wheel_stands_below() {
+        let mut east = Field::new([8, 60], 0.0);
+        east[(3, 3)] = f32::NAN;
+        let south = Field::new([8, 60], 0.0);
+        let bare =
+            momentum(&flat(), &east, &south, &LayerOptions { legend: false, ..LayerOptions::default() }).unwrap();
+        assert!(bare.rgb.as_slice().iter().all(|p| *p == bare.rgb[(0, 0)]));
+        for scale_bar in [false, true] {
+            let options = LayerOptions { scale_bar, ..LayerOptions::fitting(MOMENTUM, "m³/s") };
+            let picture = momentum(&flat(), &east, &south, &options).unwrap();
+            assert_eq!(picture.rgb.rows(), 8 + furniture::HEIGHT);
+            let strong = |p: &&[u8; 3]| p.iter().max().unwrap() - p.iter().min().unwrap() > 60;
+            // Half of the wheel's area lies beyond 0.7 of its radius.
+            assert!(picture.rgb.as_slice().iter().filter(strong).count() > RADIUS * RADIUS);
+        }
+        let options = LayerOptions { range: Some([0.0, 1.0]), ..LayerOptions::default() };
+        assert!(momentum(&flat(), &east, &south, &options).is_err());
+        let small = Field::new([8, 9], 0.0);
+        for (east, south, part) in [(&small, &south, "momentum_x"), (&east, &small, "momentum_y")] {
+            let message = momentum(&flat(), east, south, &LayerOptions::default()).err().unwrap().to_string();
+            let words = format!("layer `{part}`: is 9 × 8 cells (columns × rows); the terrain is 60 × 8");
+            assert_eq!(message, words);
+        }
+    }
+}

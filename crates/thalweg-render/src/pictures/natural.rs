@@ -1,0 +1,225 @@
+//! Land as it looks, not as a map: materials' own colours under sun, sky and air, and water that mirrors the sky.
+//!
+//! Colours here are light: more than 1 is brighter than paper, until a film's curve turns them into what a picture holds.
+
+use crate::pictures::colour::{Linear, lit, mix};
+use crate::pictures::light::{Sun, gradient, lambert, normal, shadow, sky};
+use crate::pictures::relief::Relief;
+use crate::pictures::sample::bilinear;
+use thalweg_core::terrain::field::Field;
+
+/// Metres: east, north, up.
+type Point = [f32; 3];
+
+/// What ground looks like from the air, without light: samples of the terrain's extent, ends on ends, of any number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NaturalGround {
+    /// Albedo in linear light, 0 to 1 a channel.
+    pub albedo: Field<Linear>,
+    /// Relief in metres that is finer than cells, such as crowns and blocks: light falls on it.
+    pub bumps: Field<f32>,
+}
+
+/// The sun's light on ground that faces it, outside of the air.
+const SUNLIGHT: f32 = 3.6;
+/// What the air takes of it on the shortest way, red to blue.
+const TAKEN: Linear = [0.06, 0.13, 0.27];
+/// Light of the open sky on level ground.
+const SKYLIGHT: Linear = [0.34, 0.46, 0.66];
+/// Light that ground throws on ground, as a share of the sun's.
+const BOUNCE: f32 = 0.09;
+/// The sky at the horizon, and overhead.
+const HORIZON: Linear = [0.56, 0.72, 0.94];
+/// See [`HORIZON`].
+const ZENITH: Linear = [0.07, 0.19, 0.52];
+/// Extinction of red, green and blue beside that of grey: far things lose blue first and gain the sky's.
+const EXTINCTION: Linear = [0.75, 1.0, 1.35];
+/// Height in metres over which the air thins to a third.
+const THINS: f32 = 4000.0;
+/// What deep water sends back of the light that falls into it.
+const DEEP: Linear = [0.008, 0.034, 0.046];
+/// What water takes of light in a metre.
+const ABSORBS: Linear = [0.50, 0.16, 0.12];
+/// Share of light that water mirrors, looked at from straight above (Schlick 1994).
+const MIRRORED: f32 = 0.02;
+/// Light to what a film takes for it.
+const EXPOSURE: f32 = 0.74;
+/// Width of a shadow's edge in samples.
+const EDGE: f32 = 2.5;
+
+/// Sun, sky and haze about a camera.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Air {
+    eye: Point,
+    sun: Point,
+    sunlight: Linear,
+    /// Share of light that a metre of air at the datum takes.
+    thick: f32,
+    datum: f32,
+}
+
+impl Air {
+    /// Air in which half of the light is lost over `haze` metres at the height `datum`.
+    pub fn new(eye: Point, sun: Sun, haze: f32, datum: f32) -> Self {
+        let direction = sun.direction();
+        // How many times as long as straight down the way through the air is; finite at the horizon.
+        let way = 1.0 / (direction[2] + 0.05);
+        let sunlight = TAKEN.map(|taken| SUNLIGHT * libm::expf(-taken * way));
+        Self { eye, sun: direction, sunlight, thick: std::f32::consts::LN_2 / haze.max(1.0), datum }
+    }
+
+    /// The sky in a direction.
+    pub fn sky(&self, direction: Point) -> Linear {
+        let up = direction[2].max(0.0);
+        let blue = mix(HORIZON, ZENITH, 1.0 - libm::expf(-5.5 * up));
+        let toward = dot(direction, self.sun).max(0.0);
+        let glow = 0.30 * libm::powf(toward, 6.0) + 0.8 * libm::powf(toward, 90.0);
+        let low = 1.0 - 0.6 * up;
+        std::array::from_fn(|c| blue[c] + glow * low * self.sunlight[c] * 0.28)
+    }
+
+    /// Light from `point` as it arrives at the eye.
+    pub fn hazed(&self, colour: Linear, point: Point) -> Linear {
+        let from: Point = std::array::from_fn(|k| point[k] - self.eye[k]);
+        let far = dot(from, from).sqrt();
+        if far <= 0.0 {
+            return colour;
+        }
+        // The mean thickness of the air between two heights.
+        let thin = |height: f32| libm::expf(-(height - self.datum).max(0.0) / THINS);
+        let thick = (thin(point[2]) + thin(self.eye[2]) + 4.0 * thin((point[2] + self.eye[2]) / 2.0)) / 6.0;
+        let ray = from.map(|x| x / far);
+        let behind = self.sky([ray[0], ray[1], ray[2].max(0.015)]);
+        std::array::from_fn(|c| {
+            let left = libm::expf(-far * self.thick * thick * EXTINCTION[c]);
+            colour[c] * left + behind[c] * 0.92 * (1.0 - left)
+        })
+    }
+
+    /// Light as a picture holds it: dark and bright parts bent as a film does (Narkowicz 2016, the curve of ACES).
+    pub fn developed(colour: Linear) -> Linear {
+        colour.map(|x| {
+            let x = EXPOSURE * x.max(0.0);
+            (x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14)).min(1.0)
+        })
+    }
+
+    /// Level water at `point`, `depth` metres over a bed of this albedo, `lit` of it in the sun.
+    pub fn water(&self, point: Point, depth: f32, bed: Linear, lit: f32) -> Linear {
+        let to_eye: Point = std::array::from_fn(|k| self.eye[k] - point[k]);
+        let far = dot(to_eye, to_eye).sqrt().max(1e-3);
+        let view = to_eye.map(|x| x / far);
+        let cos = view[2].clamp(0.0, 1.0);
+        let grazing = 1.0 - cos;
+        // Waves turn away what would be seen at the very edge.
+        let mirrored = MIRRORED + (0.62 - MIRRORED) * grazing * grazing * grazing * grazing * grazing;
+        let above = self.sky([-view[0], -view[1], view[2].max(0.04)]);
+        let light: Linear = std::array::from_fn(|c| self.sunlight[c] * self.sun[2] * lit + SKYLIGHT[c]);
+        let toward = dot([-view[0], -view[1], view[2]], self.sun).max(0.0);
+        let glitter = lit * (1.1 * libm::powf(toward, 220.0) + 0.10 * libm::powf(toward, 14.0));
+        std::array::from_fn(|c| {
+            let through = libm::expf(-2.0 * depth.max(0.0) * ABSORBS[c]);
+            let body = light[c] * (bed[c] * through + DEEP[c] * (1.0 - through));
+            body * (1.0 - mirrored) + above[c] * mirrored + glitter * self.sunlight[c] * (mirrored + 0.04)
+        })
+    }
+
+    /// The open sea where a ray meets it, to the horizon.
+    pub fn sea(&self, point: Point) -> Linear {
+        self.hazed(self.water(point, 200.0, [0.0; 3], 1.0), point)
+    }
+}
+
+/// The light that leaves each sample of a relief, before the air takes any; `heights` of a screen's metres are the relief's times
+/// `exaggeration`. `streams` is the share of each sample that rivers cover.
+pub(crate) fn lit_ground(
+    relief: &Relief,
+    ground: &NaturalGround,
+    air: &Air,
+    sun: Sun,
+    exaggeration: f32,
+    streams: Option<&Field<f32>>,
+) -> Field<Linear> {
+    let size = relief.size();
+    let open = sky(&relief.heights, relief.cell, exaggeration);
+    let dark = shadow(&relief.heights, relief.cell, sun, exaggeration);
+    let sampled = |field: &Field<f32>, i: usize, j: usize| {
+        let at = |k: usize, n: usize, m: usize| k as f32 * (m.max(2) - 1) as f32 / (n.max(2) - 1) as f32;
+        bilinear(field, at(i, size[0], field.rows()), at(j, size[1], field.cols()))
+    };
+    let heights =
+        Field::generate(size, |i, j| relief.heights[(i, j)] + sampled(&ground.bumps, i, j) / exaggeration.max(1e-3));
+    let channels = [0, 1, 2].map(|c| ground.albedo.map(|colour| colour[c]));
+    let direction = sun.direction();
+    let middle = size.map(|n| (n - 1) as f32 / 2.0);
+    Field::generate(size, |i, j| {
+        if relief.is_hole(i, j) {
+            return [0.0; 3];
+        }
+        let albedo: Linear = std::array::from_fn(|c| sampled(&channels[c], i, j));
+        let seen = bilinear(&open, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0);
+        let under = (dark[(i, j)] * exaggeration / (EDGE * relief.cell[0].max(relief.cell[1]))).min(1.0);
+        let lit_share = 1.0 - under;
+        let slope = gradient(&heights, relief.cell, i, j).map(|g| g * exaggeration);
+        let n = normal(slope);
+        let facing = lambert(n, direction) * lit_share;
+        let around = SKYLIGHT.map(|c| c * (0.5 + 0.5 * n[2]) * seen * seen);
+        let light: Linear = std::array::from_fn(|c| {
+            air.sunlight[c] * (facing + BOUNCE * direction[2] * (1.5 - 0.5 * n[2])) + around[c]
+        });
+        let dry = lit(albedo, light);
+        let depth = relief.depth(i, j);
+        let sunk = relief.sea.is_some_and(|level| relief.heights[(i, j)] < level);
+        let share = if sunk { (depth / 0.4).min(1.0) } else { relief.flooded_share(i, j) };
+        let cover = streams.map_or(0.0, |streams| streams[(i, j)]);
+        if share <= 0.0 && cover <= 0.0 {
+            return dry;
+        }
+        let top = (relief.heights[(i, j)] + depth) * exaggeration;
+        let point = [(j as f32 - middle[1]) * relief.cell[1], (middle[0] - i as f32) * relief.cell[0], top];
+        // Still water is as bright as its sky; a river is shallow, and broken.
+        let still = mix(dry, air.water(point, depth, albedo, lit_share), share);
+        mix(still, air.water(point, 1.2, albedo, lit_share), 0.8 * cover)
+    })
+}
+
+fn dot(a: Point, b: Point) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn air() -> Air {
+        Air::new([0.0, 0.0, 500.0], Sun { azimuth: 180.0, altitude: 30.0 }, 10_000.0, 0.0)
+    }
+
+    #[test]
+    fn haze_takes_half_at_its_distance_and_far_things_turn_to_sky() {
+        let low = Air::new([0.0; 3], Sun { azimuth: 180.0, altitude: 30.0 }, 10_000.0, 0.0);
+        // Green of black ground on the level: half of the horizon is there at the distance, all of it far beyond.
+        let veil = |far: f32| low.hazed([0.0; 3], [0.0, far, 0.0])[1];
+        assert!((veil(10_000.0) / veil(1e7) - 0.5).abs() < 1e-3);
+        let [r, _, b] = low.hazed([0.0; 3], [0.0, 5000.0, 0.0]);
+        assert!(b > 1.3 * r, "distance is blue");
+        assert_eq!(low.hazed([0.3; 3], [0.0; 3]), [0.3; 3]);
+    }
+
+    #[test]
+    fn water_mirrors_more_the_flatter_it_is_seen() {
+        let air = air();
+        let blue = |far: f32| air.water([far, 0.0, 0.0], 50.0, [0.2; 3], 1.0)[2];
+        assert!(blue(10.0) < blue(2000.0) && blue(2000.0) < blue(20_000.0));
+        // A bed shows in the shallows alone.
+        let red = |depth: f32| air.water([10.0, 0.0, 0.0], depth, [0.5, 0.4, 0.3], 1.0)[0];
+        assert!(red(0.1) > 3.0 * red(4.0) && (red(30.0) - red(60.0)).abs() < 1e-4);
+    }
+
+    #[test]
+    fn development_keeps_order_and_bounds() {
+        let shades: Vec<f32> = (0..200).map(|k| Air::developed([k as f32 * 0.05; 3])[0]).collect();
+        assert!(shades.windows(2).all(|pair| pair[0] <= pair[1]) && shades[0] == 0.0 && shades[199] <= 1.0);
+        assert!(Air::developed([f32::NAN; 3])[0] == 0.0);
+    }
+}

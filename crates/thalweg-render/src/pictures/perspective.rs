@@ -1,0 +1,510 @@
+//! Perspective views: a terrain as a lit block, alone or before beside after.
+
+use rayon::prelude::*;
+
+use crate::pictures::colour::{Linear, linear, mix, srgb};
+use crate::pictures::furniture::{INK, PAPER};
+use crate::pictures::light::Sun;
+use crate::pictures::natural::{Air, NaturalGround, lit_ground};
+use crate::pictures::paint::Painter;
+use crate::pictures::picture::Picture;
+use crate::pictures::ramps::Ramp;
+use crate::pictures::raster::Band;
+use crate::pictures::relief::Relief;
+use crate::pictures::scene::{Block, Camera, Projected, ScenePoint};
+use crate::pictures::shade::brush;
+use crate::pictures::text::{Letters, draw};
+use crate::pictures::trees::Wood;
+use crate::pictures::water::{Streams, Water};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Size;
+use thalweg_models::process::forest::Tree;
+
+/// Subpixels on a side of a pixel.
+const FINE: usize = 2;
+/// Rows of pixels drawn together.
+const BAND: usize = 24;
+/// Relief over the extent at which a block needs no exaggeration.
+const PROPORTION: f32 = 0.2;
+/// Power of the want of proportion that exaggeration makes up for: low land may look lower than mountains.
+const MADE_UP: f32 = 0.7;
+/// Metres of air that take half of the light, in a view from within the land.
+const HAZE: f32 = 25_000.0;
+/// Air above the block: top of the picture, bottom.
+const AIR: [[u8; 3]; 2] = [[214, 225, 235], PAPER];
+
+/// How to look at a terrain.
+#[derive(Debug, Clone)]
+pub struct ViewOptions<'a> {
+    /// Rows and columns of a view in pixels, 16 to 16384.
+    pub size: Size,
+    /// Where the camera stands, degrees clockwise from north, −360 to 360.
+    pub azimuth: f64,
+    /// Degrees that the camera stands above the horizon, 5 to 90.
+    pub elevation: f64,
+    /// Factor on the picture's scale: 1 frames the whole block; 0.1 to 20.
+    pub zoom: f64,
+    /// Factor on heights, above 0 to 1000; `None` chooses one at which relief and extent are in good proportion.
+    pub exaggeration: Option<f64>,
+    /// The tint of dry ground.
+    pub ramp: &'static Ramp,
+    /// Heights in metres of the ramp's ends, the low one first; `None` takes the ground's own, as [`Relief::range`]
+    /// finds it.
+    pub range: Option<[f32; 2]>,
+    /// The sun.
+    pub sun: Sun,
+    /// Water: what flows, pools, streams.
+    pub water: Water<'a>,
+    /// Trees.
+    pub trees: &'a [Tree],
+    /// A line in the middle of the picture's top.
+    pub title: Option<&'a str>,
+    /// What covers the ground: it draws the land as it looks, under sky and through air. Ramp and range do nothing
+    /// then.
+    pub natural: Option<&'a NaturalGround>,
+    /// Metres of air that take half of the light of what is seen through it, 100 to 10 000 000; `None` takes four times the land's longer
+    /// side from afar, and 25 km from within. For natural views.
+    pub haze: Option<f64>,
+    /// Where the camera stands in the land or over it, instead of afar. The azimuth, elevation and zoom of these
+    /// options do nothing then, and heights are as they are unless an exaggeration is given.
+    pub standpoint: Option<Standpoint>,
+}
+
+/// Where a camera stands, and where it looks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standpoint {
+    /// Metres east and south of the north-western corner; outside of the land it stands over the nearest cell's height.
+    pub place: [f64; 2],
+    /// Metres above the ground, or the water, there; 1 to 100 000.
+    pub above: f64,
+    /// Where it looks: degrees clockwise from north, −360 to 360.
+    pub azimuth: f64,
+    /// Degrees above the horizon that it looks, -90 to 60.
+    pub pitch: f64,
+    /// Degrees that it sees from left to right, 5 to 120.
+    pub lens: f64,
+}
+
+impl Default for ViewOptions<'_> {
+    fn default() -> Self {
+        Self {
+            size: [720, 1080],
+            azimuth: 205.0,
+            elevation: 34.0,
+            zoom: 1.0,
+            exaggeration: None,
+            ramp: Ramp::land(),
+            range: None,
+            sun: Sun::default(),
+            water: Water::default(),
+            trees: &[],
+            title: None,
+            natural: None,
+            haze: None,
+            standpoint: None,
+        }
+    }
+}
+
+/// A terrain under its water and trees.
+#[derive(Debug, Clone, Copy)]
+pub struct DrawnLand<'a> {
+    /// The terrain.
+    pub terrain: &'a Terrain,
+    /// Its water.
+    pub water: Water<'a>,
+    /// Its trees.
+    pub trees: &'a [Tree],
+}
+
+impl<'a> DrawnLand<'a> {
+    /// The terrain alone.
+    pub fn bare(terrain: &'a Terrain) -> Self {
+        Self { terrain, water: Water::default(), trees: &[] }
+    }
+}
+
+/// The terrain in perspective.
+///
+/// # Errors
+/// When an option is outside what it may be, or the water is not of the terrain's size.
+pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
+    options.check()?;
+    let land = DrawnLand { terrain, water: options.water, trees: options.trees };
+    let mut views = render(&[land], options)?;
+    let mut picture = views.pop().unwrap_or_else(|| Picture::new(options.size, PAPER));
+    if let Some(title) = options.title {
+        caption(&mut picture, title);
+    }
+    Ok(picture)
+}
+
+/// Two lands side by side, each in a view of `options.size`, seen by the same camera at the same scale and in the same
+/// colours, labelled; the options' own water and trees are not heeded.
+///
+/// # Errors
+/// As [`view`].
+pub fn compare(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &ViewOptions<'_>) -> Result<Picture> {
+    options.check()?;
+    let mut views = render(&[before, after], options)?;
+    for (picture, label) in views.iter_mut().zip(["before", "after"]) {
+        let left = picture.rgb.cols().saturating_sub(Letters::Large.width(label)) / 2;
+        let top = picture.rgb.rows().saturating_sub(Letters::Large.height() + 14);
+        draw(picture, [top, left], label, Letters::Large, INK);
+    }
+    let mut picture = Picture::beside(&views, 0, PAPER);
+    if let Some(title) = options.title {
+        caption(&mut picture, title);
+    }
+    Ok(picture)
+}
+
+impl ViewOptions<'_> {
+    /// Rows and columns of samples that these options draw a land of `cells` with, about as dense as the screen's pixels, and denser for a
+    /// camera within the land: a [`NaturalGround`] of so many is as fine as is seen.
+    pub fn samples(&self, cells: Size) -> Size {
+        let pixels = self.size[0].max(self.size[1]);
+        let [least, most] =
+            if self.standpoint.is_some() { [2 * pixels, 3 * pixels] } else { [pixels / 2, pixels * 3 / 2] };
+        let long = cells[0].max(cells[1]);
+        let scale = match long {
+            n if n > most => most as f64 / n as f64,
+            // A whole number of new intervals in each old one keeps every sample.
+            n if n > 1 && n < least => least.div_ceil(n) as f64,
+            _ => return cells,
+        };
+        cells.map(|n| if n > 1 { (((n - 1) as f64 * scale).round() as usize).max(1) + 1 } else { 1 })
+    }
+
+    /// Returns an error if the picture has fewer than 16 or more than 16 384 pixels on a side, or if another option is out of range.
+    ///
+    /// # Errors
+    /// The first option that is out of range, with the range.
+    pub fn check(&self) -> Result<()> {
+        if !self.size.iter().all(|n| (16..=16_384).contains(n)) {
+            return Err(Error::value(
+                "size",
+                format!("{} × {} pixels (width × height)", self.size[1], self.size[0]),
+                "16 to 16384 each",
+            ));
+        }
+        let within = |name: &str, value: f64, low: f64, high: f64| {
+            let inside = (low..=high).contains(&value);
+            if inside { Ok(()) } else { Err(Error::value(name, value, format!("{low} to {high}"))) }
+        };
+        within("azimuth", self.azimuth, -360.0, 360.0)?;
+        within("elevation", self.elevation, 5.0, 90.0)?;
+        within("zoom", self.zoom, 0.1, 20.0)?;
+        if let Some(haze) = self.haze {
+            within("haze", haze, 100.0, 1e7)?;
+        }
+        if let Some(Standpoint { place, above, azimuth, pitch, lens }) = self.standpoint {
+            within("place east of the corner", place[0], -1e8, 1e8)?;
+            within("place south of the corner", place[1], -1e8, 1e8)?;
+            within("height above ground", above, 1.0, 1e5)?;
+            within("azimuth", azimuth, -360.0, 360.0)?;
+            within("pitch", pitch, -90.0, 60.0)?;
+            within("lens", lens, 5.0, 120.0)?;
+        }
+        if let Some(exaggeration) = self.exaggeration.filter(|x| !(*x > 0.0 && *x <= 1000.0)) {
+            return Err(Error::value("exaggeration", exaggeration, "above 0 to 1000"));
+        }
+        Ok(())
+    }
+}
+
+/// A relief at the screen's resolution, and what streams over it.
+struct Subject<'a> {
+    relief: Relief,
+    streams: Option<Streams<'a>>,
+    trees: &'a [Tree],
+    /// Rows and columns of the terrain.
+    cells: Size,
+}
+
+/// The factor on heights, 0.05 to 100, at which land `long` metres long, with `relief` metres between its lowest and
+/// highest ground, is in good proportion; 1 where it is flat.
+pub fn exaggeration(long: f32, relief: f32) -> f32 {
+    if relief > 0.0 { libm::powf(PROPORTION * long / relief, MADE_UP).clamp(0.05, 100.0) } else { 1.0 }
+}
+
+/// Draws each land with what they share: camera, exaggeration, colours, base.
+pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
+    let subjects = lands.iter().map(|DrawnLand { terrain, water, trees }| {
+        let relief = Relief::flooded(terrain, water)?;
+        // Large reliefs are low-passed, small ones made smooth.
+        let relief = relief.resized(options.samples(relief.size()));
+        Ok(Subject { relief, streams: water.streams, trees, cells: terrain.grid.size })
+    });
+    let subjects = subjects.collect::<Result<Vec<_>>>()?;
+    let reliefs: Vec<&Relief> = subjects.iter().map(|subject| &subject.relief).collect();
+    let joint = |pick: fn(f32, f32) -> f32, values: &dyn Fn(&Relief) -> f32| {
+        reliefs.iter().map(|relief| values(relief)).reduce(pick).unwrap_or(0.0)
+    };
+    let extent = [0, 1].map(|k| joint(f32::max, &|r| r.cell[k] * (r.size()[k].max(2) - 1) as f32));
+    let long = extent[0].max(extent[1]);
+    let low = joint(f32::min, &|r| r.extremes()[0]);
+    let high = joint(f32::max, &|r| r.extremes()[1]);
+    let chosen = || if options.standpoint.is_some() { 1.0 } else { exaggeration(long, high - low) };
+    let exaggeration = options.exaggeration.map_or_else(chosen, |given| given as f32);
+    let base = low * exaggeration - 0.045 * long;
+    let range =
+        options.range.unwrap_or_else(|| [joint(f32::min, &|r| r.range()[0]), joint(f32::max, &|r| r.range()[1])]);
+    // One light for all, so that smoothing shows as smoother ground and not as stronger light: that of the steepest, which
+    // would be black with shadow in a stronger one.
+    let light = reliefs.iter().map(|relief| relief.exaggeration()).reduce(f64::min).unwrap_or(1.0);
+    let bounds: [ScenePoint; 2] = [-1.0, 1.0]
+        .map(|s| [s * extent[1] / 2.0, s * extent[0] / 2.0, if s < 0.0 { base } else { high * exaggeration }]);
+    let screen = options.size.map(|n| (n * FINE) as f32);
+    let camera = match (options.standpoint, reliefs.first()) {
+        (Some(standpoint), Some(relief)) => standpoint.camera(relief, exaggeration, screen),
+        _ => Camera::framing(bounds, options.azimuth, options.elevation, screen, 0.92 * options.zoom as f32),
+    };
+    let haze = options.haze.map_or(if options.standpoint.is_some() { HAZE } else { 4.0 * long }, |haze| haze as f32);
+    let air = Air::new(camera.eye(), options.sun, haze, low * exaggeration);
+    let draw_one = |Subject { relief, streams, trees, cells }: &Subject<'_>| {
+        let sun = options.sun.direction();
+        let brush = brush(relief, options.ramp, options.sun, Some(light), Some(range))?;
+        let streams = streams.map(|streams| streams.on(relief, *cells));
+        let colours = match options.natural {
+            Some(ground) => lit_ground(relief, ground, &air, options.sun, exaggeration, streams.as_ref()),
+            None => Painter::new(relief, brush).with_streams(streams).paint(),
+        };
+        let mut block = Block::new(relief, &colours, exaggeration, base, sun);
+        if options.standpoint.is_some() {
+            block = block.without_sides();
+        }
+        if let Some(light) = Wood::shadow(trees, *cells, relief, sun) {
+            block = block.shaded(&light);
+        }
+        let screen = [options.size[0] * FINE, BAND * FINE];
+        let wood = Wood::new(trees, *cells, relief, exaggeration, &camera, sun, screen);
+        let half = [1, 0].map(|k| relief.cell[k] * (relief.size()[k].max(2) - 1) as f32 / 2.0);
+        let floor = Floor { camera, base, half, blur: 0.05 * long, sun };
+        let projected = block.project(&camera);
+        if options.natural.is_some() {
+            let sea = relief.sea.filter(|_| options.standpoint.is_some()).map(|sea| sea * exaggeration);
+            return Ok(photograph(&projected, &wood, &camera, &air, sea, options.size));
+        }
+        Ok(rasterise(&projected, &wood, &floor, options.size))
+    };
+    subjects.iter().map(draw_one).collect()
+}
+
+/// The ground that the block stands on, for its shadow.
+struct Floor {
+    camera: Camera,
+    base: f32,
+    half: [f32; 2],
+    blur: f32,
+    sun: ScenePoint,
+}
+
+impl Floor {
+    /// Share of the light that the block takes at a subpixel: a soft shadow falling away from the sun.
+    fn dark(&self, at: [f32; 2]) -> f32 {
+        let Some([east, north]) = self.camera.floor(at, self.base) else { return 0.0 };
+        let beyond = |x: f32, half: f32, sun: f32| ((x + sun * self.blur).abs() - half).max(0.0);
+        let (dx, dy) = (beyond(east, self.half[0], self.sun[0]), beyond(north, self.half[1], self.sun[1]));
+        let fall = 1.0 + (dx * dx + dy * dy) / (self.blur * self.blur);
+        0.5 / (fall * fall)
+    }
+}
+
+fn rasterise(block: &Projected, wood: &Wood, floor: &Floor, [rows, cols]: Size) -> Picture {
+    let mut picture = Picture::new([rows, cols], PAPER);
+    let air = AIR.map(linear);
+    let strips = picture.rgb.as_mut_slice().par_chunks_mut(cols * BAND).enumerate();
+    strips.for_each(|(n, strip)| {
+        let top = n * BAND;
+        let mut band = Band::new(top * FINE, strip.len() / cols * FINE, cols * FINE);
+        block.draw(&mut band);
+        wood.draw(n, &floor.camera, &mut band);
+        for (k, pixel) in strip.iter_mut().enumerate() {
+            let (row, col) = (k / cols, k % cols);
+            let behind = || -> Linear {
+                let height = (top + row) as f32 / rows as f32;
+                let at = [(col * FINE + FINE / 2) as f32, ((top + row) * FINE + FINE / 2) as f32];
+                let dark = if block.is_empty() { 0.0 } else { floor.dark(at) };
+                mix(mix(air[0], air[1], height), [0.0; 3], dark)
+            };
+            let mut sum = [0.0; 3];
+            for sub in 0..FINE * FINE {
+                let seen = band.at(row * FINE + sub / FINE, col * FINE + sub % FINE).unwrap_or_else(behind);
+                sum = std::array::from_fn(|c| sum[c] + seen[c]);
+            }
+            *pixel = srgb(sum.map(|x| x / (FINE * FINE) as f32));
+        }
+    });
+    picture
+}
+
+/// The block, its trees, and the sky behind, seen through the air; where there is a `sea`, it goes on to the horizon.
+fn photograph(
+    block: &Projected,
+    wood: &Wood,
+    camera: &Camera,
+    air: &Air,
+    sea: Option<f32>,
+    [rows, cols]: Size,
+) -> Picture {
+    let mut picture = Picture::new([rows, cols], PAPER);
+    picture.rgb.as_mut_slice().par_chunks_mut(cols * BAND).enumerate().for_each(|(n, strip)| {
+        let top = n * BAND;
+        let mut band = Band::new(top * FINE, strip.len() / cols * FINE, cols * FINE);
+        block.draw(&mut band);
+        wood.draw(n, camera, &mut band);
+        let seen = |row: usize, col: usize| -> Linear {
+            let at = [col as f32 + 0.5, (top * FINE + row) as f32 + 0.5];
+            let ray = camera.ray(at);
+            if let (Some(near), Some(colour)) = (band.near(row, col), band.at(row, col)) {
+                let eye = camera.eye();
+                return air.hazed(colour, std::array::from_fn(|k| eye[k] + ray[k] / near));
+            }
+            if let Some((level, [east, north])) = sea.and_then(|level| Some((level, camera.floor(at, level)?))) {
+                return air.sea([east, north, level]);
+            }
+            let length = ray.iter().map(|x| x * x).sum::<f32>().sqrt();
+            air.sky(ray.map(|x| x / length))
+        };
+        for (k, pixel) in strip.iter_mut().enumerate() {
+            let (row, col) = (k / cols, k % cols);
+            let mut sum = [0.0; 3];
+            for sub in 0..FINE * FINE {
+                // Developed one by one: a bright edge is smooth in the picture.
+                let seen = Air::developed(seen(row * FINE + sub / FINE, col * FINE + sub % FINE));
+                sum = std::array::from_fn(|c| sum[c] + seen[c]);
+            }
+            *pixel = srgb(sum.map(|x| x / (FINE * FINE) as f32));
+        }
+    });
+    picture
+}
+
+impl Standpoint {
+    /// The camera that stands there on a relief whose heights are drawn times `exaggeration`.
+    fn camera(&self, relief: &Relief, exaggeration: f32, screen: [f32; 2]) -> Camera {
+        let [rows, cols] = relief.size();
+        let [j, i] = [0, 1].map(|k| (self.place[k] as f32) / relief.cell[1 - k] - 0.5);
+        let cell = |at: f32, n: usize| (at.round().max(0.0) as usize).min(n - 1);
+        let (r, c) = (cell(i, rows), cell(j, cols));
+        let ground = (relief.heights[(r, c)] + relief.depth(r, c)) * exaggeration;
+        let east = (j - (cols - 1) as f32 / 2.0) * relief.cell[1];
+        let north = ((rows - 1) as f32 / 2.0 - i) * relief.cell[0];
+        Camera::standing([east, north, ground + self.above as f32], [self.azimuth, self.pitch], self.lens, screen)
+    }
+}
+
+/// A line in the middle of the top.
+fn caption(picture: &mut Picture, text: &str) {
+    let left = picture.rgb.cols().saturating_sub(Letters::Large.width(text)) / 2;
+    draw(picture, [12, left], text, Letters::Large, INK);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+
+    fn terrain(size: Size, height: impl Fn(usize, usize) -> f64) -> Terrain {
+        let mut terrain = Terrain::new(Grid::new(size, 30.0).unwrap());
+        for i in 0..size[0] {
+            for j in 0..size[1] {
+                terrain.ground[(i, j)] = Height::saturating(height(i, j));
+            }
+        }
+        terrain
+    }
+
+    fn hill(i: usize, j: usize) -> f64 {
+        let (y, x) = (i as f64 - 20.0, j as f64 - 20.0);
+        400.0 / (1.0 + (x * x + y * y) / 60.0)
+    }
+
+    /// Share of pixels that differ clearly from the same picture's empty air.
+    fn drawn(picture: &Picture) -> f64 {
+        let blank = |rgb: &[u8; 3]| rgb.iter().all(|c| *c > 200);
+        let ink = picture.rgb.as_slice().iter().filter(|p| !blank(p)).count();
+        ink as f64 / picture.rgb.len() as f64
+    }
+
+    fn small() -> ViewOptions<'static> {
+        ViewOptions { size: [120, 200], ..ViewOptions::default() }
+    }
+
+    #[test]
+    fn every_shape_of_terrain_is_drawn() {
+        let hole = |mut t: Terrain, f: fn(usize, usize) -> bool| {
+            t.nodata = Some(Field::generate(t.grid.size, f));
+            t
+        };
+        let cases = [
+            ("flat", terrain([40, 40], |_, _| 12.0)),
+            ("one cell", terrain([1, 1], |_, _| 5.0)),
+            ("a row", terrain([1, 30], |_, j| j as f64)),
+            ("a column", terrain([30, 1], |i, _| i as f64)),
+            ("two rows", terrain([2, 3], |i, j| (i * j) as f64)),
+            ("hill", terrain([40, 40], hill)),
+            ("hole", hole(terrain([40, 40], hill), |i, j| i > 25 && j > 20)),
+        ];
+        for (name, terrain) in cases {
+            let picture = view(&terrain, &small()).unwrap();
+            assert_eq!(picture.size(), [120, 200]);
+            // A slab seen at 34° that fills nine tenths of one direction covers at least a twentieth, even when it is a
+            // line of 30 cells.
+            assert!(drawn(&picture) > 0.02, "{name}: {}", drawn(&picture));
+        }
+        let nothing = hole(terrain([5, 5], hill), |_, _| true);
+        assert_eq!(drawn(&view(&nothing, &small()).unwrap()), 0.0);
+    }
+
+    #[test]
+    fn comparing_shows_both_alike_or_different() {
+        let (a, b) = (terrain([40, 40], hill), terrain([40, 40], |i, j| hill(i, j) * 0.4));
+        let halves = |picture: &Picture| {
+            let mut pair = [Picture::new([100, 200], [0; 3]), Picture::new([100, 200], [0; 3])];
+            for (k, half) in pair.iter_mut().enumerate() {
+                // Above the labels, which differ.
+                for i in 0..80 {
+                    half.rgb.row_mut(i).copy_from_slice(&picture.rgb.row(i)[k * 200..(k + 1) * 200]);
+                }
+            }
+            pair
+        };
+        let pair = |a, b| compare(DrawnLand::bare(a), DrawnLand::bare(b), &small()).unwrap();
+        let same = pair(&a, &a);
+        assert_eq!(same.size(), [120, 400]);
+        let [left, right] = halves(&same);
+        assert_eq!(left, right);
+        let [left, right] = halves(&pair(&a, &b));
+        let different = left.rgb.as_slice().iter().zip(right.rgb.as_slice()).filter(|(l, r)| l != r).count();
+        assert!(different > 1000, "{different}");
+    }
+
+    #[test]
+    fn threads_change_nothing() {
+        let terrain = terrain([40, 40], hill);
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| view(&terrain, &small()).unwrap())
+        };
+        assert_eq!(with(1), with(3));
+    }
+
+    #[test]
+    fn options_out_of_range_are_refused() {
+        let t = terrain([3, 3], hill);
+        for bad in [
+            ViewOptions { size: [0, 100], ..small() },
+            ViewOptions { elevation: f64::NAN, ..small() },
+            ViewOptions { zoom: 0.0, ..small() },
+            ViewOptions { exaggeration: Some(-1.0), ..small() },
+            ViewOptions { range: Some([1.0, 1.0]), ..small() },
+        ] {
+            assert!(view(&t, &bad).is_err());
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! [`Picture`]: sRGB pixels, and what may be done with any picture.
+
+use std::io::{self, BufRead, Seek, Write};
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::pictures::colour::{Linear, Rgb, linear, srgb};
+use crate::pictures::png_file::{write_png, write_png_rows};
+use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_core::terrain::filter::{Axis, Kernel, filter};
+
+/// The most bytes of pixels that are decoded: a frame of 8192² and more.
+const MAX_BYTES: usize = 1 << 28;
+
+/// A picture: rows from the top, 8-bit sRGB.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    /// The pixels.
+    pub rgb: Field<Rgb>,
+}
+
+impl Picture {
+    /// A picture of one colour.
+    pub fn new(size: Size, colour: Rgb) -> Self {
+        Self { rgb: Field::new(size, colour) }
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        self.rgb.size()
+    }
+
+    /// Writes a PNG (8-bit RGB, sRGB chunk).
+    ///
+    /// # Errors
+    /// When the writer fails, or a side is zero or over 2³¹ − 1.
+    pub fn encode(&self, writer: impl Write) -> io::Result<()> {
+        write_png(writer, self.size(), png::ColorType::Rgb, png::BitDepth::Eight, self.rgb.as_slice().as_flattened())
+    }
+
+    /// Writes the PNG of a picture that is not in memory, of the same bytes: `pixels` gives the pixels of some rows,
+    /// row by row from the left; each row is asked for once, in order.
+    ///
+    /// # Errors
+    /// As [`Picture::encode`]; when `pixels` gives too few or too many; what it meets.
+    pub fn encode_rows(
+        writer: impl Write,
+        size: Size,
+        mut pixels: impl FnMut(Range<usize>) -> io::Result<Vec<Rgb>>,
+    ) -> io::Result<()> {
+        let bytes = |rows| Ok(pixels(rows)?.into_flattened().into());
+        write_png_rows(writer, size, png::ColorType::Rgb, png::BitDepth::Eight, bytes)
+    }
+
+    /// A PNG's bytes, as [`Picture::encode`].
+    ///
+    /// # Errors
+    /// As [`Picture::encode`].
+    pub fn png(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads a PNG as [`Picture::encode`] writes it.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not 8-bit RGB, or has more than 2²⁸ bytes of pixels.
+    pub fn decode(reader: impl BufRead + Seek) -> io::Result<Self> {
+        let mut reader = png::Decoder::new(reader).read_info()?;
+        let (info, other) = (reader.info(), || io::Error::other("is no PNG of 8-bit RGB"));
+        if (info.color_type, info.bit_depth) != (png::ColorType::Rgb, png::BitDepth::Eight) {
+            return Err(other());
+        }
+        let size = [info.height as usize, info.width as usize];
+        // A header may claim any size: one beyond what we draw is taken for broken before memory is.
+        let length = reader.output_buffer_size().filter(|length| *length <= MAX_BYTES).ok_or_else(other)?;
+        let mut bytes = vec![0; length];
+        reader.next_frame(&mut bytes)?;
+        let pixels = bytes.as_chunks::<3>().0.to_vec();
+        Ok(Self { rgb: Field::from_vec(size, pixels).map_err(io::Error::other)? })
+    }
+
+    /// The picture at `size`, if that is no larger in either direction, by averaging the light that falls on each new
+    /// pixel's area; the picture itself otherwise.
+    #[must_use]
+    pub fn reduced(self, size: Size) -> Self {
+        let [rows, cols] = self.size();
+        if size[0] > rows || size[1] > cols || size == [rows, cols] || size.contains(&0) {
+            return self;
+        }
+        let (down, across) = (Span::all(rows, size[0]), Span::all(cols, size[1]));
+        let mut rgb = Field::new(size, [0; 3]);
+        rgb.par_rows_mut().for_each(|(i, row)| {
+            let mut light = vec![[0f32; 3]; cols];
+            for (r, weight) in down[i].weights() {
+                for (sum, pixel) in light.iter_mut().zip(self.rgb.row(r)) {
+                    add(sum, linear(*pixel), weight);
+                }
+            }
+            gather(&light, &across, row);
+        });
+        Self { rgb }
+    }
+
+    /// The picture with its longer side at most `pixels`, its shape kept; see [`Picture::reduced`]. 0 leaves it as it
+    /// is.
+    #[must_use]
+    pub fn within(self, pixels: usize) -> Self {
+        let size = size_within(self.size(), pixels);
+        self.reduced(size)
+    }
+
+    /// The picture at `size`, if that is no smaller in either direction, light flowing smoothly from pixel to pixel; the
+    /// picture itself otherwise.
+    #[must_use]
+    pub fn enlarged(self, size: Size) -> Self {
+        let old = self.size();
+        if size[0] < old[0] || size[1] < old[1] || size == old || old.contains(&0) {
+            return self;
+        }
+        let [rows, cols] = [0, 1].map(|k| Axis::new(old[k], size[k], Kernel::Smooth));
+        let light = [0, 1, 2].map(|c| filter(old, |i, j| f64::from(linear(self.rgb[(i, j)])[c]), &rows, &cols));
+        Self { rgb: Field::generate(size, |i, j| srgb([0, 1, 2].map(|c| light[c][(i, j)] as f32))) }
+    }
+
+    /// Pictures in a row from the left, tops aligned, `gap` pixels of `ground` between them.
+    pub fn beside(pictures: &[Self], gap: usize, ground: Rgb) -> Self {
+        let rows = pictures.iter().map(|p| p.rgb.rows()).max().unwrap_or(0);
+        let widths: usize = pictures.iter().map(|p| p.rgb.cols()).sum();
+        let mut all = Self::new([rows, widths + gap * pictures.len().saturating_sub(1)], ground);
+        let mut at = 0;
+        for picture in pictures {
+            all.paste(picture, [0, at]);
+            at += picture.rgb.cols() + gap;
+        }
+        all
+    }
+
+    /// Lays `part` over this picture from row and column `to` on; what does not fit is cut.
+    pub fn paste(&mut self, part: &Self, to: [usize; 2]) {
+        let room = |k: usize| self.size()[k].saturating_sub(to[k]).min(part.size()[k]);
+        let window = Window { start: [0, 0], size: [room(0), room(1)] };
+        if !window.size.contains(&0) {
+            self.rgb.paste(&part.rgb, window, to);
+        }
+    }
+
+    /// Fills the rectangle from row and column `start`, of `size`, cut to the picture.
+    pub fn fill(&mut self, start: [usize; 2], size: Size, colour: Rgb) {
+        let end = |k: usize| start[k].saturating_add(size[k]).min(self.size()[k]);
+        let (bottom, right) = (end(0), end(1));
+        for i in start[0]..bottom {
+            if start[1] < right {
+                self.rgb.row_mut(i)[start[1]..right].fill(colour);
+            }
+        }
+    }
+}
+
+/// The size of which the longer side is at most `pixels`, the shape kept; 0 pixels ask for nothing.
+pub fn size_within([rows, cols]: Size, pixels: usize) -> Size {
+    let long = rows.max(cols);
+    if pixels == 0 || long <= pixels {
+        return [rows, cols];
+    }
+    let scale = |n: usize| ((n as f64 * pixels as f64 / long as f64).round() as usize).max(1);
+    [scale(rows), scale(cols)]
+}
+
+/// [`Picture::reduced`] of a picture that comes row by row: the same bits.
+pub(crate) struct Reduction {
+    size: [Size; 2],
+    down: Vec<Span>,
+    across: Vec<Span>,
+    /// Rows that came, and rows that are done.
+    at: [usize; 2],
+    light: Vec<Linear>,
+}
+
+impl Reduction {
+    /// From pictures of one size to those of another that is no larger.
+    pub fn new(old: Size, size: Size) -> Self {
+        let (down, across) = (Span::all(old[0], size[0]), Span::all(old[1], size[1]));
+        Self { size: [old, size], down, across, at: [0, 0], light: vec![[0.0; 3]; old[1]] }
+    }
+
+    /// Takes the next row; gives those that are done with it.
+    pub fn take(&mut self, row: &[Rgb]) -> Vec<Vec<Rgb>> {
+        let [old, size] = self.size;
+        if size == old {
+            return vec![row.to_vec()];
+        }
+        let mut done = Vec::new();
+        // A row may be the last of one span and the first of the next.
+        while let Some(span) = self.down.get(self.at[1]) {
+            if let Some((_, weight)) = span.weights().find(|(r, _)| *r == self.at[0]) {
+                self.light.par_iter_mut().zip(row).with_min_len(4096).for_each(|(sum, p)| add(sum, linear(*p), weight));
+            }
+            if span.weights().any(|(r, _)| r > self.at[0]) {
+                break;
+            }
+            let mut pixels = vec![[0; 3]; size[1]];
+            gather(&self.light, &self.across, &mut pixels);
+            done.push(pixels);
+            self.light.fill([0.0; 3]);
+            self.at[1] += 1;
+        }
+        self.at[0] += 1;
+        done
+    }
+}
+
+/// Sums light over spans of a row.
+fn gather(light: &[Linear], across: &[Span], row: &mut [Rgb]) {
+    for (pixel, span) in row.iter_mut().zip(across) {
+        let mut sum = [0.0; 3];
+        for (c, weight) in span.weights() {
+            add(&mut sum, light[c], weight);
+        }
+        *pixel = srgb(sum);
+    }
+}
+
+/// Which of `n` old pixels make up one of `m` new ones.
+struct Span {
+    from: f64,
+    to: f64,
+}
+
+impl Span {
+    fn all(n: usize, m: usize) -> Vec<Self> {
+        (0..m).map(|k| Self::new(n, m, k)).collect()
+    }
+
+    fn new(n: usize, m: usize, k: usize) -> Self {
+        let step = n as f64 / m as f64;
+        Self { from: k as f64 * step, to: ((k + 1) as f64 * step).min(n as f64) }
+    }
+
+    /// Old pixels and their shares, which sum to 1.
+    fn weights(&self) -> impl Iterator<Item = (usize, f32)> {
+        let (from, to) = (self.from, self.to);
+        (from as usize..to.ceil() as usize).map(move |p| {
+            let covered = to.min((p + 1) as f64) - from.max(p as f64);
+            (p, (covered / (to - from)) as f32)
+        })
+    }
+}
+
+fn add(sum: &mut Linear, light: Linear, weight: f32) {
+    for c in 0..3 {
+        sum[c] += light[c] * weight;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chequered(size: Size) -> Picture {
+        Picture { rgb: Field::generate(size, |i, j| if (i + j) % 2 == 0 { [255, 0, 10] } else { [0, 0, 10] }) }
+    }
+
+    #[test]
+    fn png_decodes_to_the_same_pixels() {
+        let picture = chequered([5, 7]);
+        let bytes = picture.png().unwrap();
+        assert_eq!(Picture::decode(io::Cursor::new(&bytes)).unwrap(), picture);
+        assert!(Picture::decode(io::Cursor::new(&bytes[..40])).is_err());
+        let mut reader = png::Decoder::new(io::Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.height, info.width, info.color_type), (5, 7, png::ColorType::Rgb));
+        assert_eq!(pixels, picture.rgb.as_slice().as_flattened());
+    }
+
+    #[test]
+    fn reducing_averages_light_not_codes() {
+        // Half the pixels at full red: half the light, which is code 188 (the average of codes would be 128).
+        let small = chequered([8, 8]).reduced([2, 2]);
+        assert!(small.rgb.as_slice().iter().all(|p| *p == [188, 0, 10]), "{small:?}");
+    }
+
+    #[test]
+    fn fractional_reduction_keeps_an_even_colour() {
+        let picture = Picture::new([7, 10], [200, 100, 3]).within(4);
+        assert_eq!(picture.size(), [3, 4]);
+        assert!(picture.rgb.as_slice().iter().all(|p| *p == [200, 100, 3]));
+    }
+
+    #[test]
+    fn enlarging_keeps_corners_and_an_even_colour() {
+        let mut picture = Picture::new([4, 6], [20, 100, 30]);
+        assert_eq!(picture.clone().enlarged([9, 30]), Picture::new([9, 30], [20, 100, 30]));
+        picture.rgb[(3, 5)] = [255; 3];
+        let large = picture.clone().enlarged([13, 21]);
+        assert_eq!((large.rgb[(12, 20)], large.rgb[(0, 0)]), ([255; 3], [20, 100, 30]));
+        assert_eq!(picture.clone().enlarged([13, 5]), picture);
+    }
+
+    #[test]
+    fn beside_keeps_both_and_the_gap() {
+        let all = Picture::beside(&[Picture::new([2, 3], [1; 3]), Picture::new([4, 1], [2; 3])], 2, [9; 3]);
+        assert_eq!(all.size(), [4, 6]);
+        assert_eq!(all.rgb.row(0), [[1; 3], [1; 3], [1; 3], [9; 3], [9; 3], [2; 3]]);
+        assert_eq!(all.rgb.row(3), [[9; 3], [9; 3], [9; 3], [9; 3], [9; 3], [2; 3]]);
+    }
+}

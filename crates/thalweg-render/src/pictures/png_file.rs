@@ -1,0 +1,197 @@
+//! PNG files, written on all threads: groups of rows are filtered and compressed side by side.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use thalweg_core::base::deflate::zlib_pieces;
+use thalweg_core::terrain::field::Size;
+
+/// Bytes of a group of rows, about.
+const GROUP: usize = 1 << 18;
+
+/// Writes a PNG of big-endian samples, of 8 or 16 bits.
+///
+/// # Errors
+/// When the writer fails, a side is zero or over 2³¹ − 1, or there are not as many bytes as pixels have.
+pub fn write_png(
+    writer: impl Write,
+    size: Size,
+    colour: png::ColorType,
+    depth: png::BitDepth,
+    bytes: &[u8],
+) -> io::Result<()> {
+    let length = size[1] * bytes_of(colour, depth);
+    if bytes.len() != size[0] * length {
+        let expected = size[0] * length;
+        return Err(io::Error::other(format!("a PNG of {} bytes of pixels, not of {expected}", bytes.len())));
+    }
+    write_png_rows(writer, size, colour, depth, |rows| {
+        Ok(Cow::Borrowed(&bytes[rows.start * length..rows.end * length]))
+    })
+}
+
+/// The same bytes of a picture that need not be in memory: `pixels` gives the samples of some rows, each asked for once, in order.
+///
+/// # Errors
+/// As [`write_png`]; what `pixels` meets.
+pub(crate) fn write_png_rows<'a>(
+    writer: impl Write,
+    [rows, cols]: Size,
+    colour: png::ColorType,
+    depth: png::BitDepth,
+    mut pixels: impl FnMut(Range<usize>) -> io::Result<Cow<'a, [u8]>>,
+) -> io::Result<()> {
+    let side = |n: usize| {
+        u32::try_from(n).map_err(|_| io::Error::other(format!("a PNG side of {n} pixels; at most 2^31 - 1")))
+    };
+    let mut encoder = png::Encoder::new(writer, side(cols)?, side(rows)?);
+    encoder.set_color(colour);
+    encoder.set_depth(depth);
+    if colour == png::ColorType::Rgb && depth == png::BitDepth::Eight {
+        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    }
+    let mut body = encoder.write_header()?;
+    let pixel = bytes_of(colour, depth);
+    let length = cols * pixel;
+    let group = (GROUP / (length + 1)).max(1);
+    // The row above those at hand; above the first there is nothing.
+    let mut before = vec![0; length];
+    let filtered = |numbers: Range<usize>| {
+        let wanted = numbers.start * group..rows.min(numbers.end * group);
+        let bytes = pixels(wanted.clone())?;
+        if bytes.len() != wanted.len() * length {
+            return Err(io::Error::other(format!("{} bytes for {} rows of {length}", bytes.len(), wanted.len())));
+        }
+        let filter_group = |some: &[u8], above: &[u8]| {
+            let mut out = Vec::with_capacity(some.len() / length * (length + 1));
+            let mut best = vec![0; length];
+            let mut above = above;
+            for row in some.chunks_exact(length) {
+                filter(row, above, pixel, &mut best, &mut out);
+                above = row;
+            }
+            out
+        };
+        let groups = bytes.par_chunks(group * length).enumerate().map(|(n, some)| match n * group * length {
+            0 => filter_group(some, &before),
+            start => filter_group(some, &bytes[start - length..start]),
+        });
+        let groups: Vec<Vec<u8>> = groups.collect();
+        before.copy_from_slice(&bytes[bytes.len() - length..]);
+        Ok(groups)
+    };
+    zlib_pieces(rows.div_ceil(group), filtered, |part| Ok(body.write_chunk(png::chunk::IDAT, part)?))?;
+    Ok(body.finish()?)
+}
+
+/// Bytes of a pixel.
+fn bytes_of(colour: png::ColorType, depth: png::BitDepth) -> usize {
+    colour.samples() * if depth == png::BitDepth::Sixteen { 2 } else { 1 }
+}
+
+/// Appends a row with the filter (PNG 1.2, 6) whose bytes, taken as signed, have the smallest sum of sizes: that compresses best as a rule
+/// (PNG 1.2, 9.6).
+fn filter(row: &[u8], above: &[u8], pixel: usize, scratch: &mut [u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.push(0);
+    out.extend_from_slice(row);
+    let mut least = u64::MAX;
+    // Of a first row up and average say nothing that none and sub do not.
+    for kind in 1..=4u8 {
+        apply(kind, row, above, pixel, scratch);
+        let sum = scratch
+            .chunks(1 << 12)
+            .map(|some| u64::from(some.iter().map(|b| u32::from(b.cast_signed().unsigned_abs())).sum::<u32>()))
+            .sum();
+        if sum < least {
+            least = sum;
+            out[start] = kind;
+            out[start + 1..].copy_from_slice(scratch);
+        }
+    }
+}
+
+/// A row less what filter `kind` foretells: 1 the pixel before, 2 that above, 3 the mean of both, 4 the nearest of these and the one
+/// above before to their plane (Paeth 1991).
+fn apply(kind: u8, row: &[u8], above: &[u8], pixel: usize, out: &mut [u8]) {
+    let head = pixel.min(row.len());
+    for k in 0..head {
+        out[k] = row[k].wrapping_sub(match kind {
+            1 => 0,
+            3 => above[k] / 2,
+            _ => above[k],
+        });
+    }
+    let n = row.len() - head;
+    let (left, corner) = (&row[..n], &above[..n]);
+    let (row, up, out) = (&row[head..], &above[head..], &mut out[head..]);
+    match kind {
+        1 => (0..n).for_each(|k| out[k] = row[k].wrapping_sub(left[k])),
+        2 => (0..n).for_each(|k| out[k] = row[k].wrapping_sub(up[k])),
+        3 => (0..n).for_each(|k| out[k] = row[k].wrapping_sub(((u16::from(left[k]) + u16::from(up[k])) / 2) as u8)),
+        _ => (0..n).for_each(|k| out[k] = row[k].wrapping_sub(paeth(left[k], up[k], corner[k]))),
+    }
+}
+
+/// The nearest of left, above and their corner to left + above − corner; in this order where they are as near.
+fn paeth(left: u8, up: u8, corner: u8) -> u8 {
+    let [a, b, c] = [left, up, corner].map(i16::from);
+    let (by_left, by_up) = ((b - c).abs(), (a - c).abs());
+    let by_corner = (a + b - 2 * c).abs();
+    let beside = if by_left <= by_up { left } else { up };
+    if by_left.min(by_up) <= by_corner { beside } else { corner }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+
+    /// The png crate's own decoder gives the pixels back, whatever their sizes and their kind.
+    #[test]
+    fn what_is_written_is_read() {
+        let kinds = [png::ColorType::Grayscale, png::ColorType::Rgb, png::ColorType::Rgba];
+        let depths = [(png::BitDepth::Eight, 1), (png::BitDepth::Sixteen, 2)];
+        for (number, size) in [[1, 1], [1, 700], [700, 1], [3, 2], [257, 401], [1500, 130]].into_iter().enumerate() {
+            for kind in kinds {
+                for (depth, wide) in depths {
+                    let length = size[0] * size[1] * kind.samples() * wide;
+                    let noise = |k: usize| Key::new(number as u64, "png").and(k as u64).bits() as u8;
+                    let bytes: Vec<u8> =
+                        (0..length).map(|k| if k % 3 == 0 { noise(k) } else { (k / 7) as u8 }).collect();
+                    let mut file = Vec::new();
+                    write_png(&mut file, size, kind, depth, &bytes).unwrap();
+                    let mut reader = png::Decoder::new(io::Cursor::new(&file)).read_info().unwrap();
+                    let mut read = vec![0; reader.output_buffer_size().unwrap()];
+                    let info = reader.next_frame(&mut read).unwrap();
+                    assert_eq!([info.height as usize, info.width as usize], size);
+                    assert!(read == bytes, "{size:?} {kind:?} {depth:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn paeth_as_in_the_standard() {
+        for (left, up, corner) in (0..4096u64).map(|k| {
+            let bits = Key::new(3, "paeth").and(k).bits();
+            (bits as u8, (bits >> 8) as u8, (bits >> 16) as u8)
+        }) {
+            // PNG 1.2, 6.6: p = a + b − c; the nearest of a, b, c, in this order.
+            let [a, b, c] = [left, up, corner].map(i32::from);
+            let p = a + b - c;
+            let [pa, pb, pc] = [a, b, c].map(|x| (p - x).abs());
+            let expected = if pa <= pb && pa <= pc {
+                left
+            } else if pb <= pc {
+                up
+            } else {
+                corner
+            };
+            assert_eq!(paeth(left, up, corner), expected, "{left} {up} {corner}");
+        }
+    }
+}

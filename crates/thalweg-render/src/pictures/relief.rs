@@ -1,0 +1,383 @@
+//! [`Relief`]: a terrain as drawing needs it: metres without holes, at the resolution of the picture.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::pictures::light::gradient;
+use crate::pictures::sample::{bilinear, quantile};
+use crate::pictures::water::Water;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::filter::{Axis, Kernel, filter};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Terrain, WATER};
+
+/// Most cells that quantiles and mean slopes look at; enough for either to a fraction of a per cent.
+const SAMPLE: usize = 1 << 16;
+
+/// Root mean square slope at which relief reads best under a sun at 45°, judged by eye on real ground.
+const READABLE: f64 = 0.85;
+
+/// Ground, water and holes.
+#[derive(Debug, Clone)]
+pub struct Relief {
+    /// Ground in metres, or the ice upon it; cells without data are filled smoothly from those around, so that light
+    /// has something to fall on.
+    pub heights: Field<f32>,
+    /// True where there is no data.
+    pub nodata: Option<Field<bool>>,
+    /// Depth of water over the ground in metres; NaN is dry.
+    pub water: Option<Field<f32>>,
+    /// Level of standing water in metres, in its cells and in the higher ones beside them; NaN elsewhere.
+    pub pools: Option<Field<f32>>,
+    /// Thickness of ice in metres: what it stands on lies so far below [`Relief::heights`].
+    pub ice: Option<Field<f32>>,
+    /// Side of a cell, south and east, in metres.
+    pub cell: [f32; 2],
+    /// Sea level in metres: ground below it is under the sea. `None` has no sea.
+    pub sea: Option<f32>,
+}
+
+impl Relief {
+    /// The terrain's relief, with `water` (depths in metres) over it.
+    ///
+    /// # Errors
+    /// When `water` is not of the terrain's size.
+    pub fn new(terrain: &Terrain, water: Option<&Field<f32>>) -> Result<Self> {
+        if let Some(water) = water.filter(|w| w.size() != terrain.ground.size()) {
+            let [[rows, cols], [want_rows, want_cols]] = [water.size(), terrain.ground.size()];
+            return Err(Error::layer(
+                WATER.name,
+                format!("is {rows} × {cols} cells; the terrain is {want_rows} × {want_cols}"),
+            ));
+        }
+        let heights = match &terrain.nodata {
+            Some(mask) => fill(terrain.metres(), &mask.map(|hole| !hole)),
+            None => terrain.metres(),
+        };
+        Ok(Self {
+            heights,
+            nodata: terrain.nodata.clone(),
+            water: water.cloned(),
+            pools: None,
+            ice: None,
+            cell: [terrain.grid.cell as f32; 2],
+            sea: terrain.grid.sea_level.map(|level| level.metres_f32()),
+        })
+    }
+
+    /// The terrain's relief under all its water, with its ice.
+    ///
+    /// # Errors
+    /// As [`Water::check`].
+    pub fn flooded(terrain: &Terrain, water: &Water<'_>) -> Result<Self> {
+        water.check(terrain)?;
+        let pools = water.lakes().map(|lakes| levels(&terrain.ground, &lakes));
+        let mut relief = Self { pools, ..Self::new(terrain, water.depth)? };
+        if let Some(ice) = water.ice.filter(|ice| ice.as_slice().iter().any(|thickness| thickness.0 > 0)) {
+            let ice = ice.map(|thickness| thickness.metres_f32().max(0.0));
+            relief.heights.as_mut_slice().iter_mut().zip(ice.as_slice()).for_each(|(height, ice)| *height += ice);
+            relief.ice = Some(ice);
+        }
+        Ok(relief)
+    }
+
+    /// Thickness of the ice that cell (i, j) shows, in metres: none where water stands over it.
+    pub fn ice(&self, i: usize, j: usize) -> f32 {
+        let thickness = self.ice.as_ref().map_or(0.0, |ice| ice[(i, j)]);
+        if thickness > 0.0 && self.depth(i, j) <= 0.0 { thickness } else { 0.0 }
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        self.heights.size()
+    }
+
+    /// Whether cell (i, j) has no data.
+    pub fn is_hole(&self, i: usize, j: usize) -> bool {
+        self.nodata.as_ref().is_some_and(|mask| mask[(i, j)])
+    }
+
+    /// Water over cell (i, j) in metres: the sea's, a pool's, or the layer's; 0 where it is dry.
+    pub fn depth(&self, i: usize, j: usize) -> f32 {
+        let sea = self.sea.map_or(0.0, |level| level - self.heights[(i, j)]);
+        let layer = self.water.as_ref().map_or(0.0, |water| water[(i, j)]);
+        // NaN counts as dry.
+        self.pool(i, j).max(sea).max(layer).max(0.0)
+    }
+
+    /// Depth of standing water over cell (i, j) in metres, below 0 on a shore; NaN where there is none near.
+    pub fn pool(&self, i: usize, j: usize) -> f32 {
+        self.pools.as_ref().map_or(f32::NAN, |level| level[(i, j)] - self.heights[(i, j)])
+    }
+
+    /// Share of cell (i, j) that standing water covers, 0 to 1: where the shore cuts the ground's slope.
+    pub fn flooded_share(&self, i: usize, j: usize) -> f32 {
+        let depth = self.pool(i, j);
+        if depth.is_nan() {
+            return 0.0;
+        }
+        let [east, north] = gradient(&self.heights, self.cell, i, j);
+        let (across, down) = (east * self.cell[1], north * self.cell[0]);
+        let rise = (across * across + down * down).sqrt().max(1e-6);
+        (0.5 + depth / rise).clamp(0.0, 1.0)
+    }
+
+    /// Share of cell (i, j) that sea or standing water covers, 0 to 1.
+    pub fn open_water(&self, i: usize, j: usize) -> f32 {
+        let sunk = self.sea.is_some_and(|level| self.heights[(i, j)] < level);
+        if sunk { 1.0 } else { self.flooded_share(i, j) }
+    }
+
+    /// The same extent with other samples, ends on ends.
+    #[must_use]
+    pub fn resized(&self, size: Size) -> Self {
+        if size == self.size() {
+            return self.clone();
+        }
+        let axes = |kernel| [0, 1].map(|k| Axis::new(self.size()[k], size[k], kernel));
+        let smooth = axes(Kernel::Smooth);
+        let resize = |field: &Field<f32>, [rows, cols]: &[Axis; 2]| {
+            filter(field.size(), |i, j| f64::from(field[(i, j)]), rows, cols).map(|x| *x as f32)
+        };
+        let nearest =
+            |mask: &Field<bool>| Field::generate(size, |i, j| mask[(smooth[0].nearest[i], smooth[1].nearest[j])]);
+        let scale = |k: usize| (self.size()[k] as f32 - 1.0) / (size[k] as f32 - 1.0).max(1.0);
+        Self {
+            heights: resize(&self.heights, &smooth),
+            nodata: self.nodata.as_ref().map(nearest),
+            water: self.water.as_ref().map(|water| resize(water, &axes(Kernel::Convex))),
+            // Levels are level; where they meet the ground, the finer ground draws the shore.
+            pools: self
+                .pools
+                .as_ref()
+                .map(|level| Field::generate(size, |i, j| level[(smooth[0].nearest[i], smooth[1].nearest[j])])),
+            ice: self.ice.as_ref().map(|ice| resize(ice, &axes(Kernel::Convex))),
+            cell: [0, 1].map(|k| if self.size()[k] > 1 { self.cell[k] * scale(k) } else { self.cell[k] }),
+            sea: self.sea,
+        }
+    }
+
+    /// The values that `of` gives for cells with data (row, column), from low to high; of a regular sample where there
+    /// are many cells. A cell for which it gives `None` is left out.
+    pub fn sorted(&self, of: impl Fn(usize, usize) -> Option<f32>) -> Vec<f32> {
+        let [rows, cols] = self.size();
+        let mut values: Vec<f32> = (0..rows * cols)
+            .step_by(stride(rows * cols, cols))
+            .map(|k| (k / cols, k % cols))
+            .filter(|&(i, j)| !self.is_hole(i, j))
+            .filter_map(|(i, j)| of(i, j))
+            .collect();
+        values.sort_by(f32::total_cmp);
+        values
+    }
+
+    /// Height range of the dry ground for the tint, [low, high] in metres: the 0.5 % and 99.5 % quantiles, so that a spike
+    /// does not take the colours, and a fiftieth more at either end; low < high always.
+    pub fn range(&self) -> [f32; 2] {
+        Sampled::of(self).range(self.sea)
+    }
+
+    /// Lowest ground and highest surface, water included, in metres, in this order; zeros if there is no data at all.
+    pub fn extremes(&self) -> [f32; 2] {
+        let [rows, cols] = self.size();
+        let cells = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).filter(|&(i, j)| !self.is_hole(i, j));
+        let span = cells.fold([f32::MAX, f32::MIN], |[low, high], (i, j)| {
+            let ground = self.heights[(i, j)];
+            [low.min(ground), high.max(ground + self.depth(i, j))]
+        });
+        if span[0] <= span[1] { span } else { [0.0; 2] }
+    }
+
+    /// Factor on heights at which the light shows the relief well: the steepness (root mean square slope) becomes 0.85.
+    /// Between 0.02 and 40; 1 on flat ground.
+    pub fn exaggeration(&self) -> f64 {
+        Sampled::of(self).exaggeration()
+    }
+}
+
+/// What is asked of a whole relief before it is drawn, of a regular sample where there are many cells.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sampled {
+    dry: Vec<f32>,
+    depths: Vec<f32>,
+    squares: f64,
+    count: u32,
+}
+
+impl Sampled {
+    /// That of a relief in memory.
+    pub fn of(relief: &Relief) -> Self {
+        let mut sampled = Self::default();
+        sampled.add(relief, relief.size(), 0, 0..relief.heights.rows());
+        sampled.settle();
+        sampled
+    }
+
+    /// Looks at some rows of a map of `size`, of which `relief` holds those from `first` on: these, and the row below the last. Rows are
+    /// looked at in order.
+    pub fn add(&mut self, relief: &Relief, [rows, cols]: Size, first: usize, some: Range<usize>) {
+        let step = stride(rows * cols, cols);
+        let from = (some.start * cols).next_multiple_of(step);
+        for k in (from..some.end * cols).step_by(step) {
+            let (i, j) = (k / cols - first, k % cols);
+            if relief.is_hole(i, j) {
+                continue;
+            }
+            let here = relief.heights[(i, j)];
+            match relief.sea.filter(|sea| here < *sea) {
+                Some(sea) => self.depths.push(sea - here),
+                None => self.dry.push(here),
+            }
+            if first + i + 1 < rows && j + 1 < cols && relief.depth(i, j) <= 0.0 {
+                let south = f64::from((relief.heights[(i + 1, j)] - here) / relief.cell[0]);
+                let east = f64::from((relief.heights[(i, j + 1)] - here) / relief.cell[1]);
+                self.squares += south * south + east * east;
+                self.count += 1;
+            }
+        }
+    }
+
+    /// Ends the looking.
+    pub fn settle(&mut self) {
+        self.dry.sort_by(f32::total_cmp);
+        self.depths.sort_by(f32::total_cmp);
+    }
+
+    /// See [`Relief::range`].
+    pub fn range(&self, sea: Option<f32>) -> [f32; 2] {
+        let none = [sea.unwrap_or(0.0)];
+        let values = if self.dry.is_empty() { &none[..] } else { &self.dry };
+        let (low, high) = (quantile(values, 0.005), quantile(values, 0.995));
+        // Flat ground gets the ramp's lower part, a metre wide on either side.
+        let more = (high - low) / 50.0;
+        if high > low { [low - more, high + more] } else { [low - 0.25, low + 0.75] }
+    }
+
+    /// See [`Relief::exaggeration`].
+    pub fn exaggeration(&self) -> f64 {
+        let steepness = (self.squares / f64::from(self.count.max(1))).sqrt();
+        if steepness > 0.0 { (READABLE / steepness).clamp(0.02, 40.0) } else { 1.0 }
+    }
+
+    /// Depth of the sea in metres where it is darkest.
+    pub fn deepest(&self) -> f32 {
+        quantile(&self.depths, 0.995).max(1.0)
+    }
+}
+
+/// Levels in metres of standing water whose depths are `pools`: in wet cells, and in dry ones beside them whose ground
+/// is as high, so that a shore may be drawn between the two; NaN elsewhere.
+pub fn levels(ground: &Field<Height>, pools: &Field<Height>) -> Field<f32> {
+    let [rows, cols] = ground.size();
+    let level =
+        |i: usize, j: usize| (pools[(i, j)].0 > 0).then(|| i64::from(ground[(i, j)].0) + i64::from(pools[(i, j)].0));
+    Field::generate([rows, cols], |i, j| {
+        let here = i64::from(ground[(i, j)].0);
+        let beside = || {
+            let near = (i.saturating_sub(1)..(i + 2).min(rows))
+                .flat_map(|r| (j.saturating_sub(1)..(j + 2).min(cols)).map(move |c| (r, c)));
+            near.filter_map(|(r, c)| level(r, c)).filter(|level| *level <= here).max()
+        };
+        let units = level(i, j).or_else(beside);
+        units.map_or(f32::NAN, |units| (units as f64 / thalweg_core::terrain::height::UNITS) as f32)
+    })
+}
+
+/// Every how many cells to look at; not a divisor of the row's length, or only a few columns would be seen.
+fn stride(cells: usize, cols: usize) -> usize {
+    let step = (cells / SAMPLE).max(1);
+    if step > 1 && cols.is_multiple_of(step) { step + 1 } else { step }
+}
+
+/// Fills cells that are not `known` from coarser and coarser means of those that are (pull and push, Gortler et al. 1996);
+/// zero if none is.
+pub fn fill(mut values: Field<f32>, known: &Field<bool>) -> Field<f32> {
+    let [rows, cols] = values.size();
+    if known.as_slice().iter().all(|k| *k) {
+        return values;
+    }
+    if !known.as_slice().iter().any(|k| *k) {
+        return Field::new([rows, cols], 0.0);
+    }
+    let (mean, some) = known_means(&values, known);
+    fill_between(&mut values, known, &fill(mean, &some));
+    values
+}
+
+/// Means of those of four cells that are known, and where there is one.
+pub(crate) fn known_means(values: &Field<f32>, known: &Field<bool>) -> (Field<f32>, Field<bool>) {
+    let [rows, cols] = values.size();
+    let half = [rows.div_ceil(2), cols.div_ceil(2)];
+    let children = |i: usize, j: usize| {
+        let cells = [(2 * i, 2 * j), (2 * i, 2 * j + 1), (2 * i + 1, 2 * j), (2 * i + 1, 2 * j + 1)];
+        cells.into_iter().filter(|&(r, c)| r < rows && c < cols && known[(r, c)])
+    };
+    let mean = Field::generate(half, |i, j| {
+        let (sum, n) = children(i, j).fold((0.0, 0.0), |(sum, n), cell| (sum + values[cell], n + 1.0));
+        if n > 0.0 { sum / n } else { 0.0f32 }
+    });
+    (mean, Field::generate(half, |i, j| children(i, j).next().is_some()))
+}
+
+/// Lays into cells that are not `known` what lies between those of `coarse`, which are twice as wide.
+pub(crate) fn fill_between(values: &mut Field<f32>, known: &Field<bool>, coarse: &Field<f32>) {
+    values.par_rows_mut().for_each(|(i, row)| {
+        for (j, value) in row.iter_mut().enumerate().filter(|(j, _)| !known[(i, *j)]) {
+            *value = bilinear(coarse, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+
+    #[test]
+    fn holes_are_filled_between_their_neighbours() {
+        let land = Field::generate([20, 20], |i, j| (10 * i + j) as f32);
+        let known = Field::generate([20, 20], |i, j| !(5..9).contains(&i) || !(5..15).contains(&j));
+        let filled = fill(land.clone(), &known);
+        for i in 0..20 {
+            for j in 0..20 {
+                // A hole's cell is a mean of known ones at most two levels up, within 16 cells.
+                assert!((filled[(i, j)] - land[(i, j)]).abs() <= if known[(i, j)] { 0.0 } else { 60.0 });
+            }
+        }
+        assert_eq!(fill(land.clone(), &Field::new([20, 20], false)), Field::new([20, 20], 0.0));
+    }
+
+    #[test]
+    fn range_ignores_spikes_and_is_never_empty() {
+        let mut terrain = Terrain::new(Grid::new([60, 60], 10.0).unwrap());
+        for i in 0..60 {
+            terrain.ground.row_mut(i).fill(Height::saturating(i as f64));
+        }
+        terrain.ground[(3, 3)] = Height::saturating(9000.0);
+        let [low, high] = Relief::new(&terrain, None).unwrap().range();
+        assert!((-1.5..=0.0).contains(&low) && (58.0..=60.5).contains(&high), "{low} {high}");
+        let flat = Relief::new(&Terrain::new(Grid::new([1, 1], 10.0).unwrap()), None).unwrap();
+        let [low, high] = flat.range();
+        assert!(low < high && flat.exaggeration() == 1.0);
+    }
+
+    #[test]
+    fn resizing_keeps_extent_and_plane() {
+        let mut terrain = Terrain::new(Grid::new([11, 21], 10.0).unwrap());
+        for i in 0..11 {
+            for j in 0..21 {
+                terrain.ground[(i, j)] = Height::saturating(2.0 * i as f64 + j as f64);
+            }
+        }
+        let relief = Relief::new(&terrain, None).unwrap();
+        for size in [[6, 11], [21, 41], [2, 2]] {
+            let small = relief.resized(size);
+            let extent = |r: &Relief, k: usize| r.cell[k] * (r.size()[k] - 1) as f32;
+            assert!((extent(&small, 0) - 100.0).abs() < 1e-3 && (extent(&small, 1) - 200.0).abs() < 1e-3);
+            assert!((small.heights[(size[0] - 1, size[1] - 1)] - 40.0).abs() < 1e-4);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Rivers as lines on a map, as wide as their catchments say.
+
+use crate::pictures::colour::{Linear, linear, mix, srgb};
+use crate::pictures::picture::Picture;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_flow::Link;
+
+/// A clear blue that shows on green, brown and white alike.
+const BLUE: Linear = [0.020, 0.125, 0.400];
+/// Pixels of the narrowest and the widest river on a map of [`SIDE`] pixels.
+const WIDTH: [f32; 2] = [0.9, 4.2];
+/// Longer side of the map for which the widths are; larger maps have wider rivers, smaller ones narrower to a point.
+const SIDE: f32 = 900.0;
+
+/// A place on the map: pixels down and right from its upper left corner.
+pub type Point = [f32; 2];
+
+/// Draws the links of a terrain of `size` cells over a map of the same extent, but for the cells (row, column) that are
+/// `hidden`, such as those of open water. Widths go with the root of the catchment, as those of rivers do (Leopold &
+/// Maddock 1953).
+pub fn draw(map: &mut Picture, rivers: &[Link], size: Size, hidden: impl Fn([usize; 2]) -> bool) {
+    let [rows, cols] = map.size();
+    let scale = [rows as f32 / size[0] as f32, cols as f32 / size[1] as f32];
+    let wide = (rows.max(cols) as f32 / SIDE).max(0.7);
+    let greatest = rivers.iter().map(|link| link.catchment).fold(0.0, f64::max);
+    // The greatest cover counts, so that no order of drawing shows.
+    let mut cover = Field::new([rows, cols], 0f32);
+    for link in rivers {
+        let share = (link.catchment / greatest).sqrt() as f32;
+        let half = 0.5 * wide * (WIDTH[0] + (WIDTH[1] - WIDTH[0]) * share);
+        for cells in link.cells.split(|cell| hidden(*cell)) {
+            let points = cells.iter().map(|cell| [0, 1].map(|k| (cell[k] as f32 + 0.5) * scale[k])).collect();
+            let line = smoothed(smoothed(points));
+            for pair in line.windows(2) {
+                stroke(&mut cover, pair[0], pair[1], half);
+            }
+        }
+    }
+    paint(map, &cover);
+}
+
+/// Draws lines over a map, each of places and half the width in pixels that it has there.
+pub fn draw_lines(map: &mut Picture, lines: &[Vec<(Point, f32)>]) {
+    let mut cover = Field::new(map.size(), 0f32);
+    for line in lines {
+        for pair in line.windows(2) {
+            stroke(&mut cover, pair[0].0, pair[1].0, 0.5 * (pair[0].1 + pair[1].1));
+        }
+    }
+    paint(map, &cover);
+}
+
+/// Colours what is covered.
+fn paint(map: &mut Picture, cover: &Field<f32>) {
+    for (pixel, cover) in map.rgb.as_mut_slice().iter_mut().zip(cover.as_slice()) {
+        if *cover > 0.0 {
+            *pixel = srgb(mix(linear(*pixel), BLUE, *cover));
+        }
+    }
+}
+
+/// The line with its corners cut (Chaikin 1974), its ends kept.
+fn smoothed(line: Vec<Point>) -> Vec<Point> {
+    let ([first, .., last], true) = (&line[..], line.len() > 2) else { return line };
+    let between = |a: Point, b: Point, t: f32| [0, 1].map(|k| a[k] + (b[k] - a[k]) * t);
+    let cut = line.windows(2).flat_map(|pair| [0.25, 0.75].map(|t| between(pair[0], pair[1], t)));
+    [*first].into_iter().chain(cut).chain([*last]).collect()
+}
+
+/// Covers the pixels within `half` a width of the line from `a` to `b`, their edges softly.
+fn stroke(cover: &mut Field<f32>, a: Point, b: Point, half: f32) {
+    let reach = half + 1.0;
+    let span = |k: usize, n: usize| {
+        let (low, high) = (a[k].min(b[k]) - reach, a[k].max(b[k]) + reach);
+        (low.max(0.0) as usize)..(high.ceil().max(0.0) as usize).min(n)
+    };
+    let along = [b[0] - a[0], b[1] - a[1]];
+    let square = along[0] * along[0] + along[1] * along[1];
+    for i in span(0, cover.rows()) {
+        for j in span(1, cover.cols()) {
+            let from = [i as f32 + 0.5 - a[0], j as f32 + 0.5 - a[1]];
+            let t = (from[0] * along[0] + from[1] * along[1]) / square;
+            let t = if t > 0.0 { t.min(1.0) } else { 0.0 };
+            let off = [from[0] - t * along[0], from[1] - t * along[1]];
+            let share = (half + 0.5 - (off[0] * off[0] + off[1] * off[1]).sqrt()).clamp(0.0, 1.0).min(2.0 * half);
+            cover[(i, j)] = cover[(i, j)].max(share);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(cells: &[[usize; 2]], catchment: f64) -> Link {
+        Link {
+            id: 0,
+            order: 1,
+            magnitude: 1,
+            cells: cells.to_vec(),
+            length: 1.0,
+            drop: 0.0,
+            slope: 0.0,
+            catchment,
+            downstream: None,
+        }
+    }
+
+    #[test]
+    fn rivers_are_blue_where_they_run_and_wider_with_their_catchments() {
+        let along = |row: usize| (0..60).map(|j| [row, j]).collect::<Vec<_>>();
+        let rivers = [link(&along(10), 1.0), link(&along(40), 100.0)];
+        let mut map = Picture::new([60, 60], [200, 190, 150]);
+        draw(&mut map, &rivers, [60, 60], |_| false);
+        let changed = |rows: std::ops::Range<usize>| rows.filter(|i| map.rgb[(*i, 30)] != [200, 190, 150]).count();
+        let (narrow, wide) = (changed(0..25), changed(25..60));
+        assert!((1..=3).contains(&narrow) && wide >= narrow + 2, "{narrow} and {wide} pixels");
+        let [r, _, b] = map.rgb[(40, 30)];
+        assert!(b > r + 60, "blue");
+        // The other order draws the same, and half the pixels half the rows.
+        let mut other = Picture::new([60, 60], [200, 190, 150]);
+        draw(&mut other, &[rivers[1].clone(), rivers[0].clone()], [60, 60], |_| false);
+        assert_eq!(map, other);
+        let mut small = Picture::new([30, 30], [200, 190, 150]);
+        draw(&mut small, &rivers, [60, 60], |[_, j]| j > 40);
+        assert!(small.rgb[(20, 15)][0] < 100 && small.rgb[(15, 15)] == [200, 190, 150]);
+        assert_eq!(small.rgb[(20, 25)], [200, 190, 150], "hidden");
+    }
+
+    #[test]
+    fn corners_are_cut_and_ends_kept() {
+        let line = smoothed(vec![[0.0, 0.0], [4.0, 0.0], [4.0, 4.0]]);
+        assert_eq!(line, [[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [4.0, 1.0], [4.0, 3.0], [4.0, 4.0]]);
+        assert_eq!(smoothed(vec![[1.0, 1.0], [2.0, 2.0]]).len(), 2);
+    }
+}

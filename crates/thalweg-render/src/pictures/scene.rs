@@ -1,0 +1,322 @@
+//! A block of land before a camera: where its corners fall on the screen.
+
+use crate::pictures::colour::Linear;
+use crate::pictures::raster::{Band, Corner};
+use crate::pictures::relief::Relief;
+use thalweg_core::terrain::field::Field;
+
+/// Metres: east, north, up.
+pub(crate) type ScenePoint = [f32; 3];
+
+/// Earth on the block's sides, at the surface and at the foot.
+pub const EARTH: [Linear; 2] = [[0.30, 0.215, 0.145], [0.135, 0.105, 0.085]];
+/// Water on the block's sides, at its surface and at its bed.
+pub const WATER: [Linear; 2] = [[0.06, 0.20, 0.34], [0.015, 0.055, 0.13]];
+/// Quads on a side of the tiles that are drawn or passed over together.
+const TILE: usize = 32;
+
+/// A camera: where points of a scene fall on its screen, in perspective.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Camera {
+    eye: ScenePoint,
+    right: ScenePoint,
+    up: ScenePoint,
+    forward: ScenePoint,
+    /// Subpixels per unit of right/forward.
+    focal: f32,
+    /// Where the axis meets the screen.
+    centre: [f32; 2],
+}
+
+impl Camera {
+    /// A camera standing in direction `azimuth` (degrees clockwise from north) and `elevation` (degrees above the
+    /// horizon) of the box `low`–`high`, which fills the share `fill` of a screen of `rows` × `cols` subpixels, in its
+    /// middle.
+    pub fn framing(
+        [low, high]: [ScenePoint; 2],
+        azimuth: f64,
+        elevation: f64,
+        [rows, cols]: [f32; 2],
+        fill: f32,
+    ) -> Self {
+        let (azimuth, elevation) = (azimuth.to_radians(), elevation.to_radians());
+        let (sin, cos, flat) = (libm::sin(azimuth) as f32, libm::cos(azimuth) as f32, libm::cos(elevation) as f32);
+        let rise = libm::sin(elevation) as f32;
+        let size: ScenePoint = std::array::from_fn(|k| high[k] - low[k]);
+        let far = 2.2 * dot(size, size).sqrt();
+        let eye = [0, 1, 2].map(|k| (low[k] + high[k]) / 2.0 + far * [sin * flat, cos * flat, rise][k]);
+        let forward = [-sin * flat, -cos * flat, -rise];
+        let (right, up) = ([-cos, sin, 0.0], [-sin * rise, -cos * rise, flat]);
+        let plain = Self { eye, right, up, forward, focal: 1.0, centre: [0.0; 2] };
+        let corners = (0..8).map(|n| plain.see([0, 1, 2].map(|k| if n >> k & 1 == 0 { low[k] } else { high[k] })));
+        let seen = corners.fold([f32::MAX, f32::MIN, f32::MAX, f32::MIN], |[left, east, top, bottom], [x, y, _]| {
+            [left.min(x), east.max(x), top.min(y), bottom.max(y)]
+        });
+        let focal = fill * (cols / (seen[1] - seen[0])).min(rows / (seen[3] - seen[2]));
+        let centre = [cols / 2.0 - focal * (seen[0] + seen[1]) / 2.0, rows / 2.0 - focal * (seen[2] + seen[3]) / 2.0];
+        Self { focal, centre, ..plain }
+    }
+
+    /// A camera at `eye` that looks towards `azimuth` (degrees clockwise from north) and `pitch` (degrees, above 0
+    /// upward), and sees `lens` degrees from left to right of a screen of `rows` × `cols` subpixels.
+    pub fn standing(eye: ScenePoint, [azimuth, pitch]: [f64; 2], lens: f64, [rows, cols]: [f32; 2]) -> Self {
+        let (azimuth, pitch) = (azimuth.to_radians(), pitch.to_radians());
+        let (sin, cos, flat) = (libm::sin(azimuth) as f32, libm::cos(azimuth) as f32, libm::cos(pitch) as f32);
+        let rise = libm::sin(pitch) as f32;
+        let forward = [sin * flat, cos * flat, rise];
+        let (right, up) = ([cos, -sin, 0.0], [-sin * rise, -cos * rise, flat]);
+        let focal = cols / (2.0 * libm::tan((lens / 2.0).to_radians()) as f32);
+        Self { eye, right, up, forward, focal, centre: [cols / 2.0, rows / 2.0] }
+    }
+
+    /// Where it stands.
+    pub fn eye(&self) -> ScenePoint {
+        self.eye
+    }
+
+    /// The ray through a place on the screen, in subpixels right and down, as long as makes it one metre forward.
+    pub fn ray(&self, [x, y]: [f32; 2]) -> ScenePoint {
+        let (u, v) = ((x - self.centre[0]) / self.focal, (self.centre[1] - y) / self.focal);
+        std::array::from_fn(|k| self.forward[k] + u * self.right[k] + v * self.up[k])
+    }
+
+    /// Where a point falls on the screen: subpixels right and down, and one over its distance forward in metres, which
+    /// is below 0 behind the camera.
+    pub fn see(&self, point: ScenePoint) -> [f32; 3] {
+        let from: ScenePoint = std::array::from_fn(|k| point[k] - self.eye[k]);
+        let near = 1.0 / dot(from, self.forward);
+        let scale = self.focal * near;
+        [self.centre[0] + dot(from, self.right) * scale, self.centre[1] - dot(from, self.up) * scale, near]
+    }
+
+    /// Where the ray through a place on the screen meets the level `height` in metres: metres east and north; `None`
+    /// from the horizon up, and where the camera is not above the level.
+    pub fn floor(&self, at: [f32; 2], height: f32) -> Option<[f32; 2]> {
+        let ray = self.ray(at);
+        let t = (height - self.eye[2]) / ray[2];
+        (ray[2] < 0.0 && t > 0.0).then(|| [self.eye[0] + t * ray[0], self.eye[1] + t * ray[1]])
+    }
+
+    /// Subpixels that a metre across takes at a distance of one metre.
+    pub fn scale(&self) -> f32 {
+        self.focal
+    }
+
+    fn corner(&self, point: ScenePoint, colour: Linear) -> Corner {
+        let [x, y, near] = self.see(point);
+        Corner { x, y, near, colour }
+    }
+}
+
+/// Land as a solid block: its painted surface, water included, and its sides down to `base`.
+pub(crate) struct Block {
+    surface: Field<ScenePoint>,
+    colours: Field<Linear>,
+    /// Ground under the water, for the sides.
+    ground: Field<f32>,
+    /// Quads that exist: those without a hole at a corner.
+    quads: Field<bool>,
+    base: f32,
+    light: ScenePoint,
+    has_sides: bool,
+}
+
+impl Block {
+    /// The block of a relief in colours of its size, heights times `exaggeration`, standing on `base` (metres,
+    /// exaggerated), its middle at the origin; `light` is the unit vector towards the sun. Where there is a single row
+    /// or column of samples it is as wide as its cells.
+    pub fn new(relief: &Relief, paint: &Field<Linear>, exaggeration: f32, base: f32, light: ScenePoint) -> Self {
+        let (rows, cols) = (stations(relief.size()[0], relief.cell[0]), stations(relief.size()[1], relief.cell[1]));
+        let size = [rows.len(), cols.len()];
+        let cell = |i: usize, j: usize| (rows[i].1, cols[j].1);
+        let ground = Field::generate(size, |i, j| relief.heights[cell(i, j)] * exaggeration);
+        let top = |i: usize, j: usize| {
+            let (r, c) = cell(i, j);
+            (relief.heights[(r, c)] + relief.depth(r, c)) * exaggeration
+        };
+        let whole = |i: usize, j: usize| {
+            [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].into_iter().all(|(i, j)| {
+                let (r, c) = cell(i, j);
+                !relief.is_hole(r, c)
+            })
+        };
+        Self {
+            surface: Field::generate(size, |i, j| [cols[j].0, -rows[i].0, top(i, j)]),
+            colours: Field::generate(size, |i, j| paint[cell(i, j)]),
+            quads: Field::generate([size[0] - 1, size[1] - 1], whole),
+            ground,
+            base,
+            light,
+            has_sides: true,
+        }
+    }
+
+    /// The surface alone.
+    #[must_use]
+    pub fn without_sides(self) -> Self {
+        Self { has_sides: false, ..self }
+    }
+
+    /// The same with less light on its surface: `light`, 0 to 1, is the share that is left, a value to a sample. A field of another
+    /// size changes nothing.
+    #[must_use]
+    pub fn shaded(mut self, light: &Field<f32>) -> Self {
+        if light.size() == self.colours.size() {
+            for (colour, light) in self.colours.as_mut_slice().iter_mut().zip(light.as_slice()) {
+                *colour = colour.map(|c| c * light);
+            }
+        }
+        self
+    }
+
+    /// The block on a screen.
+    pub fn project(&self, camera: &Camera) -> Projected {
+        let corners =
+            Field::generate(self.surface.size(), |i, j| camera.corner(self.surface[(i, j)], self.colours[(i, j)]));
+        let sides = self.sides(camera);
+        let starts = (0..self.quads.rows())
+            .step_by(TILE)
+            .flat_map(|i| (0..self.quads.cols()).step_by(TILE).map(move |j| [i, j]));
+        let tile = |start: [usize; 2]| {
+            let end = [0, 1].map(|k| (start[k] + TILE).min(self.quads.size()[k]));
+            let ys = (start[0]..=end[0]).flat_map(|i| &corners.row(i)[start[1]..=end[1]]).map(|corner| corner.y);
+            let [top, bottom] = ys.fold([f32::MAX, f32::MIN], |[top, bottom], y| [top.min(y), bottom.max(y)]);
+            Tile { start, end, top, bottom }
+        };
+        Projected { tiles: starts.map(tile).collect(), quads: self.quads.clone(), corners, sides }
+    }
+
+    /// Triangles of the walls wherever a quad has no neighbour.
+    fn sides(&self, camera: &Camera) -> Vec<[Corner; 3]> {
+        let [rows, cols] = self.quads.size();
+        let quad = |i: usize, j: usize| i < rows && j < cols && self.quads[(i, j)];
+        let mut sides = Vec::new();
+        for i in 0..rows {
+            for j in (0..cols).filter(|j| quad(i, *j)) {
+                let walls = [
+                    (i.wrapping_sub(1), j, [(i, j), (i, j + 1)], [0.0, 1.0]),
+                    (i + 1, j, [(i + 1, j), (i + 1, j + 1)], [0.0, -1.0]),
+                    (i, j.wrapping_sub(1), [(i, j), (i + 1, j)], [-1.0, 0.0]),
+                    (i, j + 1, [(i, j + 1), (i + 1, j + 1)], [1.0, 0.0]),
+                ];
+                for (r, c, edge, facing) in walls {
+                    if self.has_sides && !quad(r, c) {
+                        self.wall(camera, edge, facing, &mut sides);
+                    }
+                }
+            }
+        }
+        sides
+    }
+
+    /// A wall under the edge between two corners: water down to the ground, earth down to the base.
+    fn wall(&self, camera: &Camera, edge: [(usize, usize); 2], facing: [f32; 2], sides: &mut Vec<[Corner; 3]>) {
+        let toward = facing[0] * self.light[0] + facing[1] * self.light[1];
+        let light = 0.72 + 0.38 * toward;
+        let line = |height: &dyn Fn((usize, usize)) -> f32, colour: Linear| {
+            edge.map(|at| {
+                let [east, north, _] = self.surface[at];
+                camera.corner([east, north, height(at)], colour.map(|c| c * light))
+            })
+        };
+        let mut strip = |[a, b]: [Corner; 2], [c, d]: [Corner; 2]| sides.extend([[a, b, c], [b, c, d]]);
+        let (surface, ground) = (|at: (usize, usize)| self.surface[at][2], |at: (usize, usize)| self.ground[at]);
+        if edge.iter().any(|at| surface(*at) > ground(*at)) {
+            strip(line(&surface, WATER[0]), line(&ground, WATER[1]));
+        }
+        strip(line(&ground, EARTH[0]), line(&|_| self.base, EARTH[1]));
+    }
+}
+
+/// A block's triangles on the screen.
+pub(crate) struct Projected {
+    corners: Field<Corner>,
+    quads: Field<bool>,
+    sides: Vec<[Corner; 3]>,
+    tiles: Vec<Tile>,
+}
+
+/// Quads from `start` to before `end`, which lie between `top` and `bottom` of the screen.
+struct Tile {
+    start: [usize; 2],
+    end: [usize; 2],
+    top: f32,
+    bottom: f32,
+}
+
+impl Projected {
+    /// Whether there are no sides to draw: where there are holes all over, and of a block
+    /// [without sides](Block::without_sides).
+    pub fn is_empty(&self) -> bool {
+        self.sides.is_empty()
+    }
+
+    /// Draws what falls into the band.
+    pub fn draw(&self, band: &mut Band) {
+        for tile in &self.tiles {
+            if !band.meets(tile.top, tile.bottom) {
+                continue;
+            }
+            for i in tile.start[0]..tile.end[0] {
+                let (north, south) = (self.corners.row(i), self.corners.row(i + 1));
+                for j in (tile.start[1]..tile.end[1]).filter(|j| self.quads[(i, *j)]) {
+                    let [a, b, c, d] = [&north[j], &north[j + 1], &south[j], &south[j + 1]];
+                    band.triangle(a, b, c);
+                    band.triangle(b, d, c);
+                }
+            }
+        }
+        for [a, b, c] in &self.sides {
+            band.triangle(a, b, c);
+        }
+    }
+}
+
+/// Where samples stand along an axis, its middle at 0, and which sample stands there.
+pub(crate) fn stations(n: usize, cell: f32) -> Vec<(f32, usize)> {
+    if n == 1 {
+        return vec![(-0.5 * cell, 0), (0.5 * cell, 0)];
+    }
+    let middle = (n - 1) as f32 / 2.0;
+    (0..n).map(|k| ((k as f32 - middle) * cell, k)).collect()
+}
+
+fn dot(a: ScenePoint, b: ScenePoint) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_box_is_framed_and_upright() {
+        let bounds = [[-500.0, -300.0, 0.0], [500.0, 300.0, 120.0]];
+        for azimuth in [0.0, 135.0, 215.0, 270.0] {
+            let camera = Camera::framing(bounds, azimuth, 30.0, [400.0, 600.0], 0.9);
+            let mut seen = [f32::MAX, f32::MIN, f32::MAX, f32::MIN];
+            for n in 0..8 {
+                let [x, y, near] = camera.see([0, 1, 2].map(|k| bounds[n >> k & 1][k]));
+                assert!(near > 0.0);
+                seen = [seen[0].min(x), seen[1].max(x), seen[2].min(y), seen[3].max(y)];
+            }
+            // Centred to rounding, inside 90 %, and touching it in one direction.
+            assert!((seen[0] + seen[1] - 600.0).abs() < 0.1 && (seen[2] + seen[3] - 400.0).abs() < 0.1);
+            let (width, height) = ((seen[1] - seen[0]) / 600.0, (seen[3] - seen[2]) / 400.0);
+            assert!((width.max(height) - 0.9).abs() < 1e-3, "{width} {height}");
+            let ([_, foot, _], [_, head, _]) = (camera.see([0.0, 0.0, 0.0]), camera.see([0.0, 0.0, 120.0]));
+            assert!(head < foot);
+        }
+        // From the south, east is right.
+        let camera = Camera::framing(bounds, 180.0, 30.0, [400.0, 600.0], 0.9);
+        assert!(camera.see([100.0, 0.0, 0.0])[0] > camera.see([-100.0, 0.0, 0.0])[0]);
+    }
+
+    #[test]
+    fn the_floor_is_where_it_is_seen() {
+        let camera = Camera::framing([[-5.0, -5.0, 0.0], [5.0, 5.0, 1.0]], 200.0, 35.0, [300.0, 300.0], 0.9);
+        let [x, y, _] = camera.see([2.0, -1.0, 0.5]);
+        let [east, north] = camera.floor([x, y], 0.5).unwrap();
+        assert!((east - 2.0).abs() < 1e-3 && (north + 1.0).abs() < 1e-3);
+    }
+}

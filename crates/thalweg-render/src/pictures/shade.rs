@@ -1,0 +1,325 @@
+//! The shaded map: hypsometric tint under a soft sun, seas, lakes and rivers, scale and legend.
+
+use rayon::prelude::*;
+
+use crate::pictures::colour::{Linear, Rgb, srgb};
+use crate::pictures::furniture::{self, Legend};
+use crate::pictures::light::Sun;
+use crate::pictures::paint::{Brush, Lights, Painter};
+use crate::pictures::picture::Picture;
+use crate::pictures::ramps::Ramp;
+use crate::pictures::relief::{Relief, Sampled};
+use crate::pictures::water::Water;
+use crate::pictures::{rivers, trees};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_flow::Link;
+use thalweg_models::process::forest::Tree;
+
+/// Longer side in pixels of a map that a screen shows whole.
+pub const SCREEN: usize = 2048;
+
+/// How to draw a shaded map.
+#[derive(Debug, Clone)]
+pub struct ShadeOptions<'a> {
+    /// The tint of dry ground.
+    pub ramp: &'static Ramp,
+    /// The sun.
+    pub sun: Sun,
+    /// Factor on heights for the light, above 0 to 1000; `None` chooses one at which the relief reads well.
+    pub exaggeration: Option<f64>,
+    /// Heights in metres of the ramp's ends, the low one first; `None` takes the ground's own, but for half a per cent
+    /// at either end.
+    pub range: Option<[f32; 2]>,
+    /// Water: what flows, pools, streams.
+    pub water: Water<'a>,
+    /// Rivers, drawn as lines.
+    pub rivers: &'a [Link],
+    /// Trees, drawn as crowns with their shadows.
+    pub trees: &'a [Tree],
+    /// Whether to draw a scale bar below.
+    pub scale_bar: bool,
+    /// Whether to draw the ramp with its heights below.
+    pub legend: bool,
+    /// Longer side of the map in pixels at most; `None` gives a pixel a cell.
+    pub max_size: Option<usize>,
+}
+
+impl Default for ShadeOptions<'_> {
+    fn default() -> Self {
+        Self {
+            ramp: Ramp::land(),
+            sun: Sun::default(),
+            exaggeration: None,
+            range: None,
+            water: Water::default(),
+            rivers: &[],
+            trees: &[],
+            scale_bar: false,
+            legend: false,
+            max_size: None,
+        }
+    }
+}
+
+impl ShadeOptions<'_> {
+    /// The same with range and exaggeration as this terrain has them chosen: for pictures that are to go together.
+    ///
+    /// # Errors
+    /// As [`shade`].
+    pub fn settled(self, terrain: &Terrain) -> Result<Self> {
+        let relief = Relief::new(terrain, None)?;
+        let brush = brush(&relief, self.ramp, self.sun, self.exaggeration, self.range)?;
+        Ok(Self { range: Some(brush.range), exaggeration: Some(f64::from(brush.exaggeration)), ..self })
+    }
+}
+
+/// The terrain as a shaded map, north up, a pixel a cell or fewer.
+///
+/// # Errors
+/// When the water is not of the terrain's size, or sun, exaggeration or range are outside what they may be.
+pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
+    let relief = Relief::flooded(terrain, &options.water)?;
+    let brush = brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;
+    let painter = Painter::new(&relief, brush);
+    let stripe = stripe(relief.size());
+    let mut rgb = Field::new(relief.size(), [0; 3]);
+    rgb.par_rows_mut().for_each_init(
+        || Scratch::new(relief.size()[1]),
+        |scratch, (i, row)| draw_row(&painter, &relief, i, [i, stripe], scratch, row),
+    );
+    // Sky and shadow take as much as the ground; streams need the room.
+    drop(painter);
+    let map = Picture { rgb };
+    let pixels = map.rgb.cols();
+    let mut map = match options.max_size {
+        Some(pixels) => map.within(pixels),
+        None => map,
+    };
+    if let Some(streams) = options.water.streams {
+        streams.over(&mut map, &relief);
+    }
+    let [rows, cols] = relief.size();
+    let wet = |i: usize, j: usize| i < rows && j < cols && relief.depth(i, j) > 0.0;
+    rivers::draw(&mut map, options.rivers, [rows, cols], |[i, j]| {
+        (i.saturating_sub(1)..=i + 1).all(|r| (j.saturating_sub(1)..=j + 1).all(|c| wet(r, c)))
+    });
+    let metres_per_pixel = terrain.grid.cell * pixels as f64 / map.rgb.cols() as f64;
+    trees::draw(&mut map, options.trees, [rows, cols], metres_per_pixel, options.sun);
+    Ok(furnished(map, metres_per_pixel, &brush, options))
+}
+
+/// What a row is drawn with.
+pub(crate) struct Scratch {
+    lights: Lights,
+    colours: Vec<Linear>,
+}
+
+impl Scratch {
+    /// For rows of so many cells.
+    pub fn new(cols: usize) -> Self {
+        Self { lights: Lights::new(cols), colours: vec![[0.0; 3]; cols] }
+    }
+}
+
+/// Draws row `i` of the relief, which is row `at` of the map, where holes are hatched in stripes of this width.
+pub(crate) fn draw_row(
+    painter: &Painter<'_>,
+    relief: &Relief,
+    i: usize,
+    [at, stripe]: [usize; 2],
+    scratch: &mut Scratch,
+    out: &mut [Rgb],
+) {
+    painter.row(i, &mut scratch.lights, &mut scratch.colours);
+    for (j, (pixel, colour)) in out.iter_mut().zip(&scratch.colours).enumerate() {
+        *pixel = if relief.is_hole(i, j) { hatch(at, j, stripe) } else { srgb(*colour) };
+    }
+}
+
+/// The map with what stands below it.
+pub(crate) fn furnished(map: Picture, metres_per_pixel: f64, brush: &Brush, options: &ShadeOptions<'_>) -> Picture {
+    let legend = Legend {
+        ramp: options.ramp,
+        low: f64::from(brush.range[0]),
+        high: f64::from(brush.range[1]),
+        unit: "m",
+        log: false,
+    };
+    furniture::below(map, options.scale_bar.then_some(metres_per_pixel), options.legend.then_some(&legend))
+}
+
+/// Width in pixels of the stripes of [`hatch`] on a map of so many cells.
+pub(crate) fn stripe([rows, cols]: Size) -> usize {
+    ((rows * cols) as f64).sqrt() as usize / 128 + 3
+}
+
+/// A checked brush; what is not given is chosen from the relief.
+pub(crate) fn brush(
+    relief: &Relief,
+    ramp: &'static Ramp,
+    sun: Sun,
+    exaggeration: Option<f64>,
+    range: Option<[f32; 2]>,
+) -> Result<Brush> {
+    brush_for(&Sampled::of(relief), relief.sea, ramp, sun, exaggeration, range)
+}
+
+/// The same of what is known of a whole relief.
+pub(crate) fn brush_for(
+    relief: &Sampled,
+    sea: Option<f32>,
+    ramp: &'static Ramp,
+    sun: Sun,
+    exaggeration: Option<f64>,
+    range: Option<[f32; 2]>,
+) -> Result<Brush> {
+    sun.check()?;
+    let exaggeration = exaggeration.unwrap_or_else(|| relief.exaggeration());
+    if !(exaggeration > 0.0 && exaggeration <= 1000.0) {
+        return Err(Error::value("exaggeration", exaggeration, "above 0 to 1000"));
+    }
+    let range = range.unwrap_or_else(|| relief.range(sea));
+    if !(range[0] < range[1] && (range[1] - range[0]).is_finite()) {
+        return Err(Error::value("range", format!("{} to {} m", range[0], range[1]), "a low end below a high end"));
+    }
+    Ok(Brush { ramp, range, sun, exaggeration: exaggeration as f32 })
+}
+
+/// Pale stripes where there is no data.
+pub(crate) fn hatch(i: usize, j: usize, stripe: usize) -> Rgb {
+    if ((i + j) / stripe).is_multiple_of(2) { [214; 3] } else { [226; 3] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::Cells;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+    use thalweg_models::models::glacier::ICE;
+
+    fn terrain(rows: usize, cols: usize, height: impl Fn(usize, usize) -> f64) -> Terrain {
+        let mut terrain = Terrain::new(Grid::new([rows, cols], 30.0).unwrap());
+        for i in 0..rows {
+            for j in 0..cols {
+                terrain.ground[(i, j)] = Height::saturating(height(i, j));
+            }
+        }
+        terrain
+    }
+
+    #[test]
+    fn flat_ground_shows_the_ramps_own_colour() {
+        let options = ShadeOptions { range: Some([0.0, 100.0]), ..ShadeOptions::default() };
+        for h in [0.0, 24.0, 60.0] {
+            let picture = shade(&terrain(6, 9, |_, _| h), &options).unwrap();
+            let want = Ramp::land().rgb(h as f32 / 100.0);
+            for pixel in picture.rgb.as_slice() {
+                // One code for the table's 1024 steps, one for rounding.
+                assert!((0..3).all(|c| pixel[c].abs_diff(want[c]) <= 2), "{pixel:?} for {want:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn slopes_to_the_sun_are_brighter() {
+        let roof = shade(&terrain(40, 40, |i, j| 400.0 - 8.0 * (i + j).abs_diff(39) as f64), &ShadeOptions::default())
+            .unwrap();
+        let sum = |[r, g, b]: Rgb| u32::from(r) + u32::from(g) + u32::from(b);
+        // Equal heights on either side of the ridge, which runs across the sun.
+        assert!(sum(roof.rgb[(15, 15)]) > sum(roof.rgb[(24, 24)]) + 60);
+    }
+
+    #[test]
+    fn sea_and_water_are_blue_and_holes_are_pale() {
+        let mut land = terrain(20, 20, |i, _| i as f64 * 10.0 - 100.0);
+        land.grid.sea_level = Some(Height::ZERO);
+        land.nodata = Some(Field::generate([20, 20], |i, j| i == 19 && j == 19));
+        let mut water = Field::new([20, 20], 0.0);
+        water[(15, 5)] = 3.0;
+        let picture = shade(
+            &land,
+            &ShadeOptions { water: Water { depth: Some(&water), ..Water::default() }, ..ShadeOptions::default() },
+        )
+        .unwrap();
+        let blue = |i: usize, j: usize| picture.rgb[(i, j)][2] > picture.rgb[(i, j)][0] + 15;
+        assert!(blue(2, 3) && blue(8, 8) && blue(15, 5) && !blue(15, 8));
+        assert!(picture.rgb[(2, 3)][0] < picture.rgb[(8, 3)][0], "deeper is darker");
+        assert!(picture.rgb[(19, 19)] == [214; 3] || picture.rgb[(19, 19)] == [226; 3]);
+    }
+
+    #[test]
+    fn ice_is_white_and_blue_in_the_light_of_its_own_surface() {
+        // A valley filled with ice up to a level: that level is seen, and not the bed.
+        let bed = |j: usize| 30.0 * (j as f64 - 20.0).abs();
+        let mut land = terrain(40, 41, |_, j| bed(j));
+        let thickness = |j: usize| (300.0 - bed(j)).max(0.0);
+        land.insert(&ICE, Cells::Height(Field::generate([40, 41], |_, j| Height::saturating(thickness(j))))).unwrap();
+        let options = ShadeOptions { range: Some([0.0, 600.0]), exaggeration: Some(1.0), ..ShadeOptions::default() };
+        let bare = shade(&land, &options).unwrap();
+        let iced = shade(&land, &ShadeOptions { water: Water::of(&land), ..options.clone() }).unwrap();
+        for j in 13..28 {
+            let [r, g, b] = iced.rgb[(20, j)];
+            assert!(b >= g && g >= r && r > 190, "{j}: {:?}", iced.rgb[(20, j)]);
+            // Level, but for what the walls hide of the sky; the valley's sides are far apart in light.
+            assert!((0..3).all(|c| iced.rgb[(20, j)][c].abs_diff(iced.rgb[(20, 20)][c]) < 30), "{j}");
+        }
+        assert!(bare.rgb[(20, 14)][0].abs_diff(bare.rgb[(20, 26)][0]) > 40);
+        // Where there is none the ground has its colour.
+        assert!((0..3).all(|c| iced.rgb[(20, 1)][c].abs_diff(bare.rgb[(20, 1)][c]) < 12));
+        // What breaks over a step is bluer than what lies level.
+        let mut fall = terrain(40, 40, |i, _| 900.0 - if i < 20 { 0.0 } else { 45.0 * (i.min(30) - 20) as f64 });
+        fall.insert(&ICE, Cells::Height(Field::new([40, 40], Height::saturating(60.0)))).unwrap();
+        let fall = shade(&fall, &ShadeOptions { water: Water::of(&fall), ..options.clone() }).unwrap();
+        let blue = |[r, _, b]: Rgb| f64::from(b) / f64::from(r.max(1));
+        assert!(blue(fall.rgb[(25, 20)]) > 1.15 * blue(fall.rgb[(5, 20)]), "{:?}", fall.rgb[(25, 20)]);
+        // Ice that has melted is none, and ice of another size is refused.
+        let none = Field::new([40, 41], Height::ZERO);
+        let melted = ShadeOptions { water: Water { ice: Some(&none), ..Water::default() }, ..options.clone() };
+        assert_eq!(shade(&land, &melted).unwrap(), bare);
+        let small = Field::new([3, 3], Height::ZERO);
+        assert!(
+            shade(&land, &ShadeOptions { water: Water { ice: Some(&small), ..Water::default() }, ..options }).is_err()
+        );
+    }
+
+    #[test]
+    fn settled_options_draw_the_same_and_hold_on_other_ground() {
+        let (low, high) = (terrain(20, 20, |i, j| (i * j % 7) as f64), terrain(20, 20, |i, _| 500.0 + 9.0 * i as f64));
+        let settled = ShadeOptions::default().settled(&low).unwrap();
+        assert_eq!(shade(&low, &settled).unwrap(), shade(&low, &ShadeOptions::default()).unwrap());
+        let other = settled.clone().settled(&high).unwrap();
+        assert_eq!((other.range, other.exaggeration), (settled.range, settled.exaggeration));
+    }
+
+    #[test]
+    fn sizes_threads_and_refusals() {
+        for (rows, cols) in [(1, 1), (1, 9), (9, 1), (2, 3)] {
+            let land = terrain(rows, cols, |i, j| (i + j) as f64);
+            assert_eq!(shade(&land, &ShadeOptions::default()).unwrap().size(), [rows, cols]);
+            let all = ShadeOptions { scale_bar: true, legend: true, max_size: Some(4), ..ShadeOptions::default() };
+            shade(&land, &all).unwrap();
+        }
+        let land = terrain(50, 70, |i, j| ((i * j) % 17) as f64);
+        let small = shade(&land, &ShadeOptions { max_size: Some(35), ..ShadeOptions::default() }).unwrap();
+        assert_eq!(small.size(), [25, 35]);
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| shade(&land, &ShadeOptions::default()).unwrap())
+        };
+        assert_eq!(with(1), with(3));
+        for bad in [
+            ShadeOptions { exaggeration: Some(f64::NAN), ..ShadeOptions::default() },
+            ShadeOptions { sun: Sun { azimuth: 0.0, altitude: 0.0 }, ..ShadeOptions::default() },
+            ShadeOptions { range: Some([f32::NAN, 1.0]), ..ShadeOptions::default() },
+            ShadeOptions {
+                water: Water { depth: Some(&Field::new([3, 3], 0.0)), ..Water::default() },
+                ..ShadeOptions::default()
+            },
+        ] {
+            assert!(shade(&land, &bad).is_err());
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! A sheet of several terrains: maps above perspective views, each under its name; or one picture each, in rows and columns.
+
+use crate::pictures::furniture::{INK, PAPER};
+use crate::pictures::perspective::{DrawnLand, ViewOptions, render};
+use crate::pictures::picture::Picture;
+use crate::pictures::shade::{ShadeOptions, shade};
+use crate::pictures::text::{Letters, draw};
+use thalweg_core::base::error::{Error, Result};
+
+/// Paper between the pictures, in pixels.
+const GAP: usize = 12;
+
+/// A terrain on a sheet.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// The terrain, its water and trees.
+    pub land: DrawnLand<'a>,
+    /// Its name, above its map.
+    pub caption: &'a str,
+}
+
+/// Which picture of its terrains a sheet shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Face {
+    /// The shaded map.
+    #[default]
+    Map,
+    /// The perspective view.
+    View,
+}
+
+/// What is written on a sheet of pictures in rows and columns; each part may be left empty.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Labels<'a> {
+    /// A line above all.
+    pub title: Option<&'a str>,
+    /// One above each column, from the left.
+    pub heads: &'a [String],
+    /// One beside each row, from the top.
+    pub sides: &'a [String],
+    /// One above each picture, row by row from the left.
+    pub captions: &'a [String],
+}
+
+/// Terrains side by side, the map of each above its view, drawn with one light, one scale and the same colours, so that
+/// what differs is the land. `options` are those of one view; its water and trees are not heeded. Maps are as wide as
+/// views; a map of fewer columns than a view has is as long on its longer side at least.
+///
+/// # Errors
+/// When there is no terrain, or as [`shade`](shade()) and [`view`](crate::pictures::perspective::view).
+pub fn sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> {
+    let lands: Vec<DrawnLand<'_>> = shown.iter().map(|one| one.land).collect();
+    let (mut pictures, range) = maps(&lands, options, None)?;
+    pictures.extend(render(&lands, &ViewOptions { range, ..options.clone() })?);
+    let heads: Vec<String> = shown.iter().map(|one| one.caption.to_string()).collect();
+    let labels = Labels { title: options.title, heads: &heads, ..Labels::default() };
+    Ok(arranged(&pictures, [options.size[1], shown.len()], &labels))
+}
+
+/// Terrains in rows of so many columns, one picture each, drawn with one light, one scale and the same colours;
+/// `options` as for [`sheet`], but its title is not heeded, and its exaggeration is that of a map's light too.
+///
+/// # Errors
+/// As [`sheet`].
+pub fn contact(
+    lands: &[DrawnLand<'_>],
+    face: Face,
+    columns: usize,
+    labels: &Labels<'_>,
+    options: &ViewOptions<'_>,
+) -> Result<Picture> {
+    let (maps, range) = maps(lands, options, options.exaggeration)?;
+    let pictures = match face {
+        Face::Map => maps,
+        Face::View => render(lands, &ViewOptions { range, ..options.clone() })?,
+    };
+    Ok(arranged(&pictures, [options.size[1], columns.max(1)], labels))
+}
+
+/// The terrains' maps, as wide as views, and the heights of their colours' ends. `exaggeration` is that of their light.
+fn maps(
+    lands: &[DrawnLand<'_>],
+    options: &ViewOptions<'_>,
+    exaggeration: Option<f64>,
+) -> Result<(Vec<Picture>, Option<[f32; 2]>)> {
+    options.check()?;
+    if lands.is_empty() {
+        return Err(Error::value("terrains on a sheet", 0, "one or more"));
+    }
+    let ViewOptions { ramp, sun, range, .. } = *options;
+    let map = ShadeOptions { ramp, sun, range, exaggeration, ..ShadeOptions::default() };
+    let settled = lands.iter().map(|land| map.clone().settled(land.terrain)).collect::<Result<Vec<_>>>()?;
+    let ranges = settled.iter().filter_map(|options| options.range);
+    let range = ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+    let exaggeration = settled.iter().filter_map(|options| options.exaggeration).reduce(f64::min);
+    let width = options.size[1];
+    let maps = lands.iter().map(|land| {
+        let DrawnLand { terrain, water, trees } = *land;
+        let scale = width as f64 / terrain.grid.cols() as f64;
+        let longest = terrain.grid.rows().max(terrain.grid.cols());
+        let max_size = Some(((longest as f64 * scale).floor() as usize).max(1));
+        let map = shade(terrain, &ShadeOptions { water, trees, range, exaggeration, max_size, ..map.clone() })?;
+        let [rows, cols] = map.size();
+        Ok(map.enlarged([rows, cols].map(|n| n * width / rows.max(cols).max(1))))
+    });
+    Ok((maps.collect::<Result<Vec<_>>>()?, options.range.or(range)))
+}
+
+/// Pictures in rows, on paper: each in the middle of a column `width` pixels wide or as wide as the widest label.
+fn arranged(pictures: &[Picture], [width, columns]: [usize; 2], labels: &Labels<'_>) -> Picture {
+    let widest = |texts: &[String]| texts.iter().map(|text| Letters::Small.width(text)).max().unwrap_or(0);
+    let width = width.max(widest(labels.heads)).max(widest(labels.captions));
+    let line = |letters: Letters, texts: &[String]| if texts.is_empty() { 0 } else { letters.height() + GAP };
+    let title = labels.title.map_or(0, |_| Letters::Large.height() + GAP);
+    let head = line(Letters::Large, labels.heads);
+    let side = if labels.sides.is_empty() { 0 } else { widest(labels.sides) + GAP };
+    let caption = if labels.captions.is_empty() { 0 } else { Letters::Small.height() };
+    let rows: Vec<&[Picture]> = pictures.chunks(columns).collect();
+    let heights: Vec<usize> =
+        rows.iter().map(|row| caption + row.iter().map(|picture| picture.rgb.rows()).max().unwrap_or(0)).collect();
+    let (step, left) = (width + GAP, GAP + side);
+    let tall = heights.iter().sum::<usize>() + GAP * rows.len().saturating_sub(1);
+    let size = [GAP + title + head + tall, left + columns * step];
+    let mut all = Picture::new(size, PAPER);
+    let centred = |all: &mut Picture, row: usize, left: usize, width: usize, text: &str, letters: Letters| {
+        draw(all, [row, left + width.saturating_sub(letters.width(text)) / 2], text, letters, INK);
+    };
+    let fitting = |texts: &[String], width: usize| {
+        let fit = texts.iter().all(|text| Letters::Large.width(text) <= width);
+        if fit { Letters::Large } else { Letters::Small }
+    };
+    if let Some(text) = labels.title {
+        centred(&mut all, GAP, 0, size[1], text, fitting(&[text.to_string()], size[1]));
+    }
+    let letters = fitting(labels.heads, width);
+    for (n, text) in labels.heads.iter().enumerate() {
+        centred(&mut all, GAP + title, left + n * step, width, text, letters);
+    }
+    let mut top = GAP + title + head;
+    for ((number, row), height) in rows.iter().enumerate().zip(&heights) {
+        if let Some(text) = labels.sides.get(number) {
+            let middle = top + height.saturating_sub(Letters::Small.height()) / 2;
+            draw(&mut all, [middle, GAP], text, Letters::Small, INK);
+        }
+        for (n, picture) in row.iter().enumerate() {
+            let left = left + n * step;
+            if let Some(text) = labels.captions.get(number * columns + n) {
+                centred(&mut all, top, left, width, text, Letters::Small);
+            }
+            all.paste(picture, [top + caption, left + width.saturating_sub(picture.rgb.cols()) / 2]);
+        }
+        top += height + GAP;
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pictures::water::Water;
+    use thalweg_core::terrain::Terrain;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+
+    fn hill(height: f64) -> Terrain {
+        let mut terrain = Terrain::new(Grid::new([40, 40], 30.0).unwrap());
+        for i in 0..40 {
+            for j in 0..40 {
+                let (y, x) = (i as f64 - 20.0, j as f64 - 20.0);
+                terrain.ground[(i, j)] = Height::saturating(height / (1.0 + (x * x + y * y) / 60.0));
+            }
+        }
+        terrain
+    }
+
+    #[test]
+    fn every_terrain_has_its_column() {
+        let (a, b) = (hill(400.0), hill(300.0));
+        let shown = |terrain, caption| Shown { land: DrawnLand::bare(terrain), caption };
+        let options = ViewOptions { size: [60, 80], ..ViewOptions::default() };
+        let alike = sheet(&[shown(&a, "same"), shown(&b, "other"), shown(&a, "same")], &options).unwrap();
+        let column = |n: usize| {
+            let mut part = Picture::new([alike.rgb.rows(), 80], [0; 3]);
+            for i in 0..alike.rgb.rows() {
+                let from = GAP + n * (80 + GAP);
+                part.rgb.row_mut(i).copy_from_slice(&alike.rgb.row(i)[from..from + 80]);
+            }
+            part
+        };
+        assert_eq!(alike.rgb.cols(), GAP + 3 * (80 + GAP));
+        assert!(column(0) == column(2) && column(0) != column(1));
+        let blank = column(1).rgb.as_slice().iter().filter(|pixel| **pixel == PAPER).count();
+        assert!(blank < column(1).rgb.len() / 2, "{blank} pixels of paper");
+        // The map fills its column, though it has but 40 cells to 80 pixels.
+        let top = GAP + Letters::Large.height() + GAP;
+        assert!((0..80).all(|j| column(1).rgb[(top + 40, j)] != PAPER));
+        assert!(sheet(&[], &options).is_err());
+        let pools = Field::new([3, 3], Height::ZERO);
+        let water = Water { pools: Some(&pools), ..Water::default() };
+        let wrong = Shown { land: DrawnLand { water, ..DrawnLand::bare(&a) }, caption: "" };
+        assert!(sheet(&[wrong], &options).is_err());
+    }
+
+    #[test]
+    fn rows_and_columns_have_their_labels() {
+        let (a, b) = (hill(400.0), hill(300.0));
+        let lands =
+            [DrawnLand::bare(&a), DrawnLand::bare(&b), DrawnLand::bare(&b), DrawnLand::bare(&a), DrawnLand::bare(&a)];
+        let options = ViewOptions { size: [60, 80], ..ViewOptions::default() };
+        let words = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+        let (heads, sides) = (words(&["one", "two", "three"]), words(&["up", "down"]));
+        let labels = Labels { heads: &heads, sides: &sides, ..Labels::default() };
+        let [map, view] = [Face::Map, Face::View].map(|face| contact(&lands, face, 3, &labels, &options).unwrap());
+        let left = GAP + GAP + Letters::Small.width("down");
+        let top = GAP + Letters::Large.height() + GAP;
+        assert_eq!(map.size(), [top + 80 + GAP + 80, left + 3 * (80 + GAP)]);
+        assert_eq!(view.size(), [top + 60 + GAP + 60, left + 3 * (80 + GAP)]);
+        // The same land is the same picture, wherever it stands; the last place is empty.
+        let part = |row: usize, column: usize| {
+            let (top, left) = (top + row * (80 + GAP), left + column * (80 + GAP));
+            (0..80).map(|i| map.rgb.row(top + i)[left..left + 80].to_vec()).collect::<Vec<_>>()
+        };
+        assert!(part(0, 0) == part(1, 0) && part(0, 1) == part(0, 2) && part(0, 0) != part(0, 1));
+        assert!(part(1, 2).iter().flatten().all(|pixel| *pixel == PAPER));
+        let ink = |i: std::ops::Range<usize>, j: std::ops::Range<usize>| {
+            i.flat_map(|i| j.clone().map(move |j| (i, j))).any(|at| map.rgb[at] != PAPER)
+        };
+        assert!(ink(0..top - 1, left..left + 80) && ink(top..top + 80, 0..left - 1));
+        // A label wider than a picture widens its column, and so is whole.
+        let long = words(&["a caption that is wider than eighty pixels"]);
+        let labels = Labels { captions: &long, ..Labels::default() };
+        let one = contact(&lands[..1], Face::Map, 1, &labels, &options).unwrap();
+        assert_eq!(one.size()[1], 2 * GAP + Letters::Small.width(&long[0]));
+        assert!(contact(&[], Face::Map, 1, &Labels::default(), &options).is_err());
+    }
+}

@@ -1,0 +1,320 @@
+//! Trees on pictures: crowns with their shadows on a map, and simple crowns that stand in a view.
+
+use crate::pictures::colour::{Linear, linear, mix, srgb};
+use crate::pictures::light::{Sun, lambert};
+use crate::pictures::picture::Picture;
+use crate::pictures::raster::{Band, Corner};
+use crate::pictures::relief::Relief;
+use crate::pictures::sample::bilinear;
+use crate::pictures::scene::{Camera, ScenePoint};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_models::process::forest::{KINDS, PlantForm, Tree};
+
+/// Colour of a crown in full light, one for each of [`KINDS`].
+pub const COLOURS: [Linear; KINDS.len()] = [
+    [0.030, 0.085, 0.036],
+    [0.075, 0.160, 0.034],
+    [0.120, 0.190, 0.075],
+    [0.036, 0.095, 0.044],
+    [0.095, 0.135, 0.040],
+    [0.200, 0.200, 0.070],
+];
+
+/// What is left of the ground's light in a crown's shadow.
+const SHADE: f32 = 0.42;
+/// Longest shadow, in heights of the tree.
+const LONGEST: f32 = 1.5;
+/// Least radius of a crown on a map in pixels; a smaller one covers less instead.
+const LEAST: f32 = 0.6;
+/// Sides of a crown in a view, and rings of a round one.
+const SIDES: usize = 6;
+
+/// Draws trees of a terrain of `size` cells, `metres` to a pixel, over a map of the same extent: first all shadows, then the
+/// crowns from the north to the south.
+pub fn draw(map: &mut Picture, trees: &[Tree], size: Size, metres: f64, sun: Sun) {
+    if trees.is_empty() {
+        return;
+    }
+    let [rows, cols] = map.size();
+    let scale = [rows as f64 / size[0] as f64, cols as f64 / size[1] as f64];
+    let metres = metres as f32;
+    let at = |tree: &Tree| [0, 1].map(|a| (tree.at()[a] * scale[a]) as f32);
+    let [east, north, up] = sun.direction();
+    let long = ((east * east + north * north).sqrt() / up.max(1e-3)).min(LONGEST);
+    let flat = (east * east + north * north).sqrt().max(1e-6);
+    let away = [north / flat, -east / flat];
+
+    let mut dark = Field::new([rows, cols], 1f32);
+    for tree in trees {
+        // The crown's middle stands at half the height; its shadow falls as far off.
+        let (place, radius) = (at(tree), 0.5 * tree.crown() / metres);
+        let off = 0.5 * tree.height() * long / metres;
+        let place = [0, 1].map(|a| place[a] + away[a] * off);
+        disc(rows, cols, place, 1.15 * radius, |i, j, cover, _| {
+            let light = &mut dark[(i, j)];
+            *light = (*light * (1.0 - cover * (1.0 - SHADE))).max(SHADE);
+        });
+    }
+    let mut light = Field::generate([rows, cols], |i, j| linear(map.rgb[(i, j)]).map(|x| x * dark[(i, j)]));
+    let mut order: Vec<&Tree> = trees.iter().collect();
+    order.sort_by_key(|tree| (tree.cell[0], tree.part[0], tree.number));
+    for tree in order {
+        let colour = coloured(tree);
+        disc(rows, cols, at(tree), 0.5 * tree.crown() / metres, |i, j, cover, [down, right]| {
+            // A dome: bright towards the sun.
+            let toward = (right * east - down * north) / flat;
+            let shade = 0.95 + 0.55 * toward;
+            light[(i, j)] = mix(light[(i, j)], colour.map(|c| c * shade), cover);
+        });
+    }
+    for (pixel, light) in map.rgb.as_mut_slice().iter_mut().zip(light.as_slice()) {
+        *pixel = srgb(*light);
+    }
+}
+
+/// A crown's colour: its kind's, a little lighter or darker.
+fn coloured(tree: &Tree) -> Linear {
+    let tint = 0.8 + 0.45 * Key::ZERO.and(tree.number).and(1).unit() as f32;
+    COLOURS[usize::from(tree.kind).min(KINDS.len() - 1)].map(|c| c * tint)
+}
+
+/// Visits the pixels of a disc with the share that it covers, and where in it they lie (down and right, of its radius).
+fn disc(rows: usize, cols: usize, [y, x]: [f32; 2], radius: f32, mut visit: impl FnMut(usize, usize, f32, [f32; 2])) {
+    // A disc under the least radius covers as much less.
+    let (wide, share) = if radius < LEAST { (LEAST, radius * radius / (LEAST * LEAST)) } else { (radius, 1.0) };
+    let span =
+        |at: f32, n: usize| ((at - wide - 1.0).max(0.0) as usize)..((at + wide + 1.0).ceil().max(0.0) as usize).min(n);
+    for i in span(y, rows) {
+        for j in span(x, cols) {
+            let [down, right] = [i as f32 + 0.5 - y, j as f32 + 0.5 - x];
+            let cover = (wide + 0.5 - (down * down + right * right).sqrt()).clamp(0.0, 1.0);
+            if cover > 0.0 {
+                visit(i, j, cover * share, [down / (wide + 0.5), right / (wide + 0.5)]);
+            }
+        }
+    }
+}
+
+/// Trees before a camera.
+pub(crate) struct Wood {
+    crowns: Vec<Crown>,
+    sun: ScenePoint,
+    /// Where the screen's rows begin that each list of crowns may fall into.
+    lists: Vec<Vec<u32>>,
+    rows: usize,
+}
+
+/// A tree on the block.
+struct Crown {
+    foot: ScenePoint,
+    radius: f32,
+    height: f32,
+    kind: u8,
+    colour: Linear,
+}
+
+impl Wood {
+    /// The trees of a terrain of `size` cells on a relief drawn with its heights times `exaggeration`, before a camera whose
+    /// screen has so many rows of subpixels, in lists of `band` rows. Trees far smaller than a subpixel are thinned
+    /// out and the others widened, so that a far wood keeps its cover.
+    pub fn new(
+        trees: &[Tree],
+        size: Size,
+        relief: &Relief,
+        exaggeration: f32,
+        camera: &Camera,
+        sun: ScenePoint,
+        [screen, band]: [usize; 2],
+    ) -> Self {
+        let mut wood = Self { crowns: Vec::new(), sun, lists: vec![Vec::new(); screen.div_ceil(band)], rows: band };
+        let [rows, cols] = relief.size();
+        // Samples of the relief stand on those of the terrain, ends on ends.
+        let scale = [0, 1].map(|a| (relief.size()[a].max(2) - 1) as f64 / (size[a].max(2) - 1) as f64);
+        for tree in trees {
+            let [i, j] = [0, 1].map(|a| ((tree.at()[a] - 0.5) * scale[a]) as f32);
+            if relief.is_hole((i.max(0.0) as usize).min(rows - 1), (j.max(0.0) as usize).min(cols - 1))
+                || i < 0.0
+                || j < 0.0
+                || i > (rows - 1) as f32
+                || j > (cols - 1) as f32
+            {
+                continue;
+            }
+            let east = (j - (cols - 1) as f32 / 2.0) * relief.cell[1];
+            let north = ((rows - 1) as f32 / 2.0 - i) * relief.cell[0];
+            let foot = [east, north, bilinear(&relief.heights, i, j) * exaggeration];
+            let [_, _, near] = camera.see(foot);
+            if near <= 0.0 {
+                continue;
+            }
+            let pixel = 1.0 / (camera.scale() * near);
+            let radius = 0.5 * tree.crown();
+            let widened = (0.7 * pixel / radius).max(1.0);
+            if Key::ZERO.and(tree.number).and(2).unit() as f32 * widened * widened > 1.0 {
+                continue;
+            }
+            let crown = Crown {
+                foot,
+                radius: radius * widened,
+                height: tree.height() * widened.min(1.5) * exaggeration.clamp(1.0, 1.6),
+                kind: tree.kind,
+                colour: coloured(tree),
+            };
+            let ys = [0.0, 1.0].map(|up| camera.see([foot[0], foot[1], foot[2] + up * crown.height])[1]);
+            let around = crown.radius / pixel + 1.0;
+            let (from, to) = (ys[0].min(ys[1]) - around, ys[0].max(ys[1]) + around);
+            let number = wood.crowns.len() as u32;
+            let lists = wood.lists.len();
+            for list in &mut wood.lists
+                [((from.max(0.0) as usize) / band).min(lists)..((to.max(0.0) as usize) / band + 1).min(lists)]
+            {
+                list.push(number);
+            }
+            wood.crowns.push(crown);
+        }
+        wood
+    }
+
+    /// Light that shadows of crowns leave on a relief's samples, 1 where there is none.
+    pub fn shadow(trees: &[Tree], size: Size, relief: &Relief, sun: ScenePoint) -> Option<Field<f32>> {
+        if trees.is_empty() {
+            return None;
+        }
+        let [rows, cols] = relief.size();
+        let mut light = Field::new([rows, cols], 1f32);
+        let scale = [0, 1].map(|a| (relief.size()[a].max(2) - 1) as f64 / (size[a].max(2) - 1) as f64);
+        let cell = relief.cell[0].max(relief.cell[1]);
+        for tree in trees {
+            let off = 0.4 * tree.height() / cell;
+            let [i, j] = [0, 1].map(|a| ((tree.at()[a] - 0.5) * scale[a]) as f32 + 0.5);
+            disc(rows, cols, [i + sun[1] * off, j - sun[0] * off], 0.55 * tree.crown() / cell, |i, j, cover, _| {
+                let light = &mut light[(i, j)];
+                *light = (*light * (1.0 - cover * (1.0 - SHADE))).max(SHADE);
+            });
+        }
+        Some(light)
+    }
+
+    /// Draws the crowns of the band's list.
+    pub fn draw(&self, number: usize, camera: &Camera, band: &mut Band) {
+        debug_assert!(self.rows > 0);
+        for crown in self.lists.get(number).into_iter().flatten() {
+            self.crown(&self.crowns[*crown as usize], camera, band);
+        }
+    }
+
+    /// Rings from the foot of the crown to its top, joined by triangles: a cone, a ball or a tuft by its kind.
+    fn crown(&self, crown: &Crown, camera: &Camera, band: &mut Band) {
+        // Height and radius of each ring, of the plant's.
+        let rings: &[[f32; 2]] = match KINDS[usize::from(crown.kind).min(KINDS.len() - 1)].form {
+            PlantForm::Cone => &[[0.1, 0.75], [0.22, 1.0], [1.0, 0.0]],
+            PlantForm::Ball => &[[0.2, 0.35], [0.45, 1.0], [0.78, 0.82], [1.0, 0.0]],
+            PlantForm::Dome => &[[0.08, 0.8], [0.5, 1.0], [0.85, 0.7], [1.0, 0.0]],
+            PlantForm::Tuft => &[[0.0, 0.4], [0.7, 1.0], [1.0, 0.0]],
+            PlantForm::Mat | PlantForm::Bush => &[[0.0, 0.8], [0.5, 1.0], [1.0, 0.0]],
+        };
+        let ring = |number: usize| -> [Corner; SIDES] {
+            let [up, wide] = rings[number];
+            let before = rings[number.saturating_sub(1)];
+            let after = rings[(number + 1).min(rings.len() - 1)];
+            // The outline's slope tells how far a ring looks up.
+            let rise = (before[1] - after[1]) * crown.radius / ((after[0] - before[0]) * crown.height).max(1e-3);
+            std::array::from_fn(|side| {
+                let [cos, sin] = CIRCLE[side];
+                let point = [
+                    crown.foot[0] + cos * wide * crown.radius,
+                    crown.foot[1] + sin * wide * crown.radius,
+                    crown.foot[2] + up * crown.height,
+                ];
+                let length = (1.0 + rise * rise).sqrt();
+                let normal = [cos / length, sin / length, rise / length];
+                // Sun and sky; what hangs low sees less of either.
+                let light = (0.50 + 1.25 * lambert(normal, self.sun) + 0.45 * normal[2].max(0.0)) * (0.6 + 0.6 * up);
+                let [x, y, near] = camera.see(point);
+                Corner { x, y, near, colour: crown.colour.map(|c| c * light) }
+            })
+        };
+        let mut low = ring(0);
+        for number in 1..rings.len() {
+            let high = ring(number);
+            for side in 0..SIDES {
+                let next = (side + 1) % SIDES;
+                band.triangle(&low[side], &low[next], &high[side]);
+                band.triangle(&low[next], &high[next], &high[side]);
+            }
+            low = high;
+        }
+    }
+}
+
+/// Cosine and sine of a sixth of a circle and its multiples.
+const CIRCLE: [[f32; 2]; SIDES] =
+    [[1.0, 0.0], [0.5, 0.866_025_4], [-0.5, 0.866_025_4], [-1.0, 0.0], [-0.5, -0.866_025_4], [0.5, -0.866_025_4]];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pictures::perspective::{ViewOptions, view};
+    use crate::pictures::shade::{ShadeOptions, shade};
+    use thalweg_core::terrain::Terrain;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+
+    fn land() -> Terrain {
+        let mut terrain = Terrain::new(Grid::new([60, 80], 2.0).unwrap());
+        terrain.ground = Field::generate([60, 80], |i, j| Height::saturating(20.0 + 0.1 * (i + j) as f64));
+        terrain
+    }
+
+    fn tree(cell: [u32; 2], kind: u8) -> Tree {
+        Tree { number: 7, cell, part: [32_768; 2], kind, size: 1.0, age: 9, patch: 5.0 }
+    }
+
+    fn sum(pixel: [u8; 3]) -> i32 {
+        pixel.iter().map(|c| i32::from(*c)).sum()
+    }
+
+    #[test]
+    fn a_crown_stands_where_the_tree_does_and_shades_what_lies_away_from_the_sun() {
+        let bare = shade(&land(), &ShadeOptions::default()).unwrap();
+        let trees = [tree([30, 40], 1)];
+        let wooded = shade(&land(), &ShadeOptions { trees: &trees, ..ShadeOptions::default() }).unwrap();
+        let change = |i: usize, j: usize| sum(wooded.rgb[(i, j)]) - sum(bare.rgb[(i, j)]);
+        let [r, g, b] = wooded.rgb[(30, 40)];
+        assert!(change(30, 40) < -100 && g > r && g > b, "a dark green crown");
+        // 20 m tall under a sun in the north-west at 45°: the shadow's middle 10 m south-east, 3.5 cells along either axis.
+        assert!(change(34, 44) < -60 && change(26, 36) == 0, "{} {}", change(34, 44), change(26, 36));
+        let far = (0..60usize)
+            .flat_map(|i| (0..80usize).map(move |j| (i, j)))
+            .filter(|(i, j)| i.abs_diff(31) > 9 || j.abs_diff(41) > 9);
+        assert!(far.into_iter().all(|(i, j)| change(i, j) == 0));
+        // Far away a tree is a fraction of a pixel, and darkens it by as much.
+        let small = |trees: &[Tree]| {
+            shade(&land(), &ShadeOptions { trees, max_size: Some(4), ..ShadeOptions::default() }).unwrap()
+        };
+        let faint = sum(small(&trees).rgb[(1, 2)]) - sum(small(&[]).rgb[(1, 2)]);
+        assert!((-140..0).contains(&faint), "{faint}");
+    }
+
+    #[test]
+    fn crowns_stand_in_a_view_and_hide_behind_hills() {
+        let options = ViewOptions { size: [150, 220], ..ViewOptions::default() };
+        let changed = |terrain: &Terrain, trees: &[Tree], from: f64| {
+            let options = ViewOptions { azimuth: from, elevation: 10.0, ..options.clone() };
+            let pictures = [&[], trees].map(|trees| view(terrain, &ViewOptions { trees, ..options.clone() }).unwrap());
+            let pairs = pictures[0].rgb.as_slice().iter().zip(pictures[1].rgb.as_slice());
+            pairs.filter(|(a, b)| a != b).count()
+        };
+        for kind in 0..KINDS.len() as u8 {
+            assert!(changed(&land(), &[tree([30, 40], kind)], 180.0) > 3, "{}", KINDS[usize::from(kind)].name);
+        }
+        // A wall of 80 m across the middle hides what stands north of it from the south.
+        let mut wall = land();
+        (0..80).for_each(|j| (28..32).for_each(|i| wall.ground[(i, j)] = Height::saturating(100.0)));
+        assert!(changed(&wall, &[tree([18, 40], 1)], 0.0) > 30);
+        assert_eq!(changed(&wall, &[tree([18, 40], 4)], 180.0), 0);
+        // None out of the picture, and none of no kind, is any trouble.
+        changed(&land(), &[tree([4_000_000, 3], 200)], 180.0);
+    }
+}

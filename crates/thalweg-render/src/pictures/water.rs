@@ -1,0 +1,152 @@
+//! Water on pictures: pools, and streams by their discharge.
+
+use crate::pictures::sample::quantile;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{DISCHARGE, POOL, Terrain, WATER};
+use thalweg_models::models::glacier::ICE;
+
+/// Shares of a map's cells above the discharges at which streams begin to show and are opaque, where a cell is a pixel.
+const SHOWN: [f64; 2] = [0.035, 0.005];
+/// Opacity of a stream above which narrow standing water in it is drawn as the stream.
+const PUDDLE: f32 = 0.25;
+
+/// The water over a terrain, frozen and not.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Water<'a> {
+    /// Depth in metres by cell of water standing or flowing ([`WATER`]).
+    pub depth: Option<&'a Field<f32>>,
+    /// Depth by cell of standing water ([`POOL`]).
+    pub pools: Option<&'a Field<Height>>,
+    /// Streams.
+    pub streams: Option<Streams<'a>>,
+    /// Thickness by cell of ice on the ground ([`ICE`]).
+    pub ice: Option<&'a Field<Height>>,
+}
+
+/// Streams, drawn by their discharge: opacity rises smoothly with its logarithm, width as natural streams have it
+/// ([`hydraulic::width`](thalweg_flow::hydraulic::width)) where that is more than a pixel.
+#[derive(Debug, Clone, Copy)]
+pub struct Streams<'a> {
+    /// Discharge by cell, m³/s ([`DISCHARGE`]); NaN is none.
+    pub discharge: &'a Field<f32>,
+    /// Discharges in m³/s at which streams begin to show and are opaque, both above 0; `None` takes them from the map,
+    /// so that the same share of it is drawn whatever its size.
+    pub range: Option<[f32; 2]>,
+    /// Discharge in m³/s from which on streams are drawn, all opaque; `range` does nothing then.
+    pub threshold: Option<f32>,
+}
+
+impl<'a> Streams<'a> {
+    /// Streams of this discharge in m³/s, all else chosen by the map.
+    pub fn of(discharge: &'a Field<f32>) -> Self {
+        Self { discharge, range: None, threshold: None }
+    }
+}
+
+impl<'a> Water<'a> {
+    /// The water that the terrain's layers hold.
+    pub fn of(terrain: &'a Terrain) -> Self {
+        Self {
+            depth: terrain.float(&WATER),
+            pools: terrain.heights(&POOL),
+            streams: terrain.float(&DISCHARGE).map(Streams::of),
+            ice: terrain.heights(&ICE),
+        }
+    }
+
+    /// Depth of the water over each cell in metres: the sea's, a pool's, or what flows; 0 where it is dry.
+    pub fn depths(terrain: &'a Terrain) -> Field<f32> {
+        let water = Self::of(terrain);
+        let sea = terrain.grid.sea_level;
+        Field::generate(terrain.grid.size, |i, j| {
+            let ground = terrain.ground[(i, j)];
+            let sunk = sea.map_or(0.0, |level| (level.metres() - ground.metres()) as f32);
+            let pool = water.pools.filter(|f| f.size() == terrain.grid.size).map_or(0.0, |f| f[(i, j)].metres_f32());
+            let flow = water.depth.filter(|f| f.size() == terrain.grid.size).map_or(0.0, |f| f[(i, j)]);
+            // NaN counts as dry.
+            sunk.max(pool).max(flow).max(0.0)
+        })
+    }
+
+    /// The pools as they are drawn, `None` without pools: standing water narrower than three cells in a stream that
+    /// shows well is the stream's. A bed that is not level to the cell would else be strewn with puddles, dark in the
+    /// light blue.
+    pub fn lakes(&self) -> Option<Field<Height>> {
+        let pools = self.pools?;
+        let Some(streams) = self.streams else { return Some(pools.clone()) };
+        let [rows, cols] = pools.size();
+        let near = |i: usize, j: usize| {
+            (i.saturating_sub(1)..(i + 2).min(rows))
+                .flat_map(move |r| (j.saturating_sub(1)..(j + 2).min(cols)).map(move |c| (r, c)))
+        };
+        let opacity = streams.opacities(1.0);
+        let broad = Field::generate([rows, cols], |i, j| near(i, j).all(|at| pools[at].0 > 0));
+        let puddle = |i: usize, j: usize| opacity[(i, j)] > PUDDLE && !near(i, j).any(|at| broad[at]);
+        Some(Field::generate([rows, cols], |i, j| if puddle(i, j) { Height::ZERO } else { pools[(i, j)] }))
+    }
+
+    /// Checks layers and bounds.
+    ///
+    /// # Errors
+    /// When a layer is not of the terrain's size, the bounds of streams are not numbers above 0 in rising order, or
+    /// their threshold is not a number above 0.
+    pub fn check(&self, terrain: &Terrain) -> Result<()> {
+        let sizes = [
+            (WATER.name, self.depth.map(Field::size)),
+            (POOL.name, self.pools.map(Field::size)),
+            (DISCHARGE.name, self.streams.map(|streams| streams.discharge.size())),
+            (ICE.name, self.ice.map(Field::size)),
+        ];
+        let [want_rows, want_cols] = terrain.ground.size();
+        for (name, size) in sizes {
+            if let Some([rows, cols]) = size.filter(|size| *size != [want_rows, want_cols]) {
+                let problem = format!("is {rows} × {cols} cells; the terrain is {want_rows} × {want_cols}");
+                return Err(Error::layer(name, problem));
+            }
+        }
+        let Some(streams) = self.streams else { return Ok(()) };
+        if let Some([low, high]) = streams.range.filter(|[low, high]| !(*low > 0.0 && low < high && high.is_finite())) {
+            let allowed = "two discharges above 0 in rising order, in m³/s";
+            return Err(Error::value("range of streams", format!("{low},{high}"), allowed));
+        }
+        match streams.threshold.filter(|least| !(*least > 0.0 && least.is_finite())) {
+            Some(least) => Err(Error::value("threshold of streams", least, "a discharge above 0, in m³/s")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Streams<'_> {
+    /// Opacity by cell, 0 to 1, where a cell is `scale` pixels.
+    pub(super) fn opacities(&self, scale: f32) -> Field<f32> {
+        if let Some(least) = self.threshold {
+            return self.discharge.map(|q| f32::from(u8::from(*q >= least)));
+        }
+        let [low, high] = self.range.unwrap_or_else(|| self.shown(scale));
+        let (from, to) = (libm::logf(low), libm::logf(high));
+        self.discharge.map(|q| {
+            if *q > low {
+                let t = ((libm::logf(*q) - from) / (to - from)).min(1.0);
+                t * t * (3.0 - 2.0 * t)
+            } else {
+                0.0
+            }
+        })
+    }
+
+    /// Bounds that let streams cover a fitting share of the map.
+    pub(super) fn shown(&self, scale: f32) -> [f32; 2] {
+        let cells = self.discharge.as_slice();
+        // A stride that is no divisor of a row, or only a few columns would be seen.
+        let step = (cells.len() / (1 << 18)).max(1) | 1;
+        let mut values: Vec<f32> = cells.iter().step_by(step).map(|q| if *q > 0.0 { *q } else { 0.0 }).collect();
+        values.sort_by(f32::total_cmp);
+        let [low, high] = SHOWN.map(|share| quantile(&values, 1.0 - share * f64::from(scale.min(1.0))));
+        let greatest = values.last().copied().filter(|q| *q > 0.0 && q.is_finite()).unwrap_or(1.0);
+        let high = if high > 0.0 && high.is_finite() { high } else { greatest };
+        // Few and scattered streams, or one discharge everywhere, have no such quantiles.
+        [if low > 0.0 && low < 0.8 * high { low } else { high / 30.0 }, high]
+    }
+}

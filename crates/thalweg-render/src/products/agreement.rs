@@ -1,0 +1,199 @@
+//! How far two builds of one world agree: heights, slopes, and where the great rivers run.
+
+use std::collections::BinaryHeap;
+
+use serde::Serialize;
+
+use crate::products::resample::reduce_field;
+use crate::products::statistics::correlation;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_flow::{Drainage, LENGTHS, Land, around};
+
+/// Most cells on the long side at which heights and slopes are compared; else half of those of the coarser terrain.
+const COMPARED: usize = 256;
+/// Rivers that are followed.
+const RIVERS: usize = 10;
+/// A river is followed upstream until so small a part of the world drains through it.
+const HEAD: f64 = 0.01;
+/// How far a river is looked for, in cells of the coarser terrain.
+const SEARCH: usize = 24;
+/// Cells of the coarser terrain within which a river runs where it ran.
+const NEAR: f64 = 2.0;
+
+/// How far two terrains of one extent agree.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Agreement {
+    /// Correlation of heights, −1 to 1: of means over equal cells, half as many on the long side as the coarser terrain
+    /// has, up to 256.
+    pub heights: f64,
+    /// Correlation of the slopes of those, −1 to 1.
+    pub slopes: f64,
+    /// Share, 0 to 1, of the ten largest rivers' length that lies within two cells of the coarser terrain of where the
+    /// other has as large a river; `None` without rivers.
+    pub rivers: Option<f64>,
+    /// How far they lie from there, in metres: mean over their length. What is not found within 24 cells of the coarser
+    /// terrain counts as that far. `None` without rivers.
+    pub shift: Option<f64>,
+}
+
+/// Compares two terrains of one extent. Rivers are those of the terrain with fewer cells; the other's are as large if at
+/// least half as much land drains through them.
+///
+/// # Errors
+/// When their extents differ by more than a hundredth, or one has cells without data.
+pub fn agreement(a: &Terrain, b: &Terrain) -> Result<Agreement> {
+    let [x, y] = [a, b].map(|terrain| terrain.grid.extent());
+    if (0..2).any(|axis| (x[axis] / y[axis] - 1.0).abs() > 0.01) {
+        let [x, y] = [x, y].map(|[height, width]| format!("{width} × {height} m"));
+        return Err(Error::value("extent", y, format!("{x}, that of the other terrain")));
+    }
+    if let Some(count) = [a, b].iter().map(|terrain| terrain.nodata_count()).find(|count| *count > 0) {
+        return Err(Error::value("cells without data", count, "none in terrains that are compared"));
+    }
+    let (coarse, fine) = if a.grid.len() <= b.grid.len() { (a, b) } else { (b, a) };
+    let long = coarse.grid.rows().max(coarse.grid.cols());
+    let compared = (long / 2).clamp(1, COMPARED);
+    let size = coarse.grid.size.map(|n| (n * compared).div_ceil(long).clamp(1, n));
+    let [heights_a, heights_b] = [reduce_field(&coarse.metres(), size)?, reduce_field(&fine.metres(), size)?];
+    let cells = (0..2).map(|axis| coarse.grid.extent()[axis] / size[axis] as f64).sum::<f64>() / 2.0;
+    let slopes = |field: &Field<f32>| slopes(field, cells as f32);
+    let shifts = shifts(coarse, fine);
+    let length: f64 = shifts.iter().map(|(length, _)| length).sum();
+    let share = |of: &dyn Fn(f64) -> f64| {
+        (length > 0.0).then(|| shifts.iter().map(|(part, shift)| part * of(*shift)).sum::<f64>() / length)
+    };
+    Ok(Agreement {
+        heights: alike(&heights_a, &heights_b),
+        slopes: alike(&slopes(&heights_a), &slopes(&heights_b)),
+        rivers: share(&|shift| f64::from(u8::from(shift <= NEAR))),
+        shift: share(&|shift| shift * coarse.grid.cell),
+    })
+}
+
+/// Correlation; 1 where both are the same everywhere, 0 where one alone is even.
+fn alike(a: &Field<f32>, b: &Field<f32>) -> f64 {
+    if a == b { 1.0 } else { correlation(a, b).unwrap_or(0.0) }
+}
+
+/// Sizes of the gradient by central differences, one-sided at the edges.
+fn slopes(field: &Field<f32>, cell: f32) -> Field<f32> {
+    let [rows, cols] = field.size();
+    Field::generate(field.size(), |i, j| {
+        let across = |a: (usize, usize), b: (usize, usize), steps: usize| {
+            if steps == 0 { 0.0 } else { (field[b] - field[a]) / (cell * steps as f32) }
+        };
+        let [west, east] = [j.saturating_sub(1), (j + 1).min(cols - 1)];
+        let [north, south] = [i.saturating_sub(1), (i + 1).min(rows - 1)];
+        let [x, y] = [across((i, west), (i, east), east - west), across((north, j), (south, j), south - north)];
+        (x * x + y * y).sqrt()
+    })
+}
+
+/// Of each cell of the coarse terrain's largest rivers: its part of their length, in cells, and how far the fine terrain's
+/// river lies from it, in cells.
+fn shifts(coarse: &Terrain, fine: &Terrain) -> Vec<(f64, f64)> {
+    let [own, other] = [coarse, fine].map(areas);
+    // The largest area that drains through any fine cell of each coarse one.
+    let size = coarse.grid.size;
+    let mut largest = Field::new(size, 0.0f64);
+    let [rows, cols] = other.0.size();
+    for (i, j) in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
+        let at = (i * size[0] / rows, j * size[1] / cols);
+        largest[at] = largest[at].max(other.0[(i, j)]);
+    }
+    let distance = |[i, j]: [usize; 2], area: f64| {
+        let span = |x: usize, count: usize| x.saturating_sub(SEARCH)..(x + SEARCH + 1).min(count);
+        let near = span(i, size[0]).flat_map(|r| span(j, size[1]).map(move |c| (r, c)));
+        let squares =
+            near.filter(|at| largest[*at] >= 0.5 * area).map(|(r, c)| r.abs_diff(i).pow(2) + c.abs_diff(j).pow(2));
+        squares.min().map_or(SEARCH as f64, |square| (square as f64).sqrt().min(SEARCH as f64))
+    };
+    let least = HEAD * coarse.grid.len() as f64 * coarse.grid.cell_area();
+    stems(&own, least).into_iter().map(|(at, length)| (length, distance(at, own.0[(at[0], at[1])]))).collect()
+}
+
+/// Square metres that drain through each cell of a terrain, and where each drains to.
+fn areas(terrain: &Terrain) -> (Field<f64>, Drainage) {
+    let mut drainage = Drainage::of(&Land::of(terrain));
+    let area = terrain.grid.cell_area();
+    (drainage.take_cells().map(|n| f64::from(*n) * area), drainage)
+}
+
+/// The cells of the largest rivers, each with the length of its step in cells: from every mouth upstream along the larger
+/// branch, then the tributaries as rivers of their own, the largest first.
+fn stems((area, drainage): &(Field<f64>, Drainage), least: f64) -> Vec<([usize; 2], f64)> {
+    let cols = area.cols();
+    // Larger first; of equal ones the earlier cell.
+    let entry = |k: usize| (area[k].to_bits(), std::cmp::Reverse(k));
+    let mouths = (0..area.len()).filter(|k| drainage.next(*k).is_none());
+    let mut heap: BinaryHeap<_> = mouths.filter(|k| area[*k] >= least).map(entry).collect();
+    let mut cells = Vec::new();
+    for _ in 0..RIVERS {
+        let Some((_, std::cmp::Reverse(mouth))) = heap.pop() else { break };
+        let mut at = Some(mouth);
+        while let Some(k) = at {
+            let (i, j) = (k / cols, k % cols);
+            let around = around(area.size(), [i, j]).map(|(_, [r, c])| r * cols + c);
+            let above = around.filter(|n| drainage.next(*n) == Some(k) && area[*n] >= least);
+            let mut above: Vec<_> = above.map(entry).collect();
+            above.sort_unstable();
+            at = above.pop().map(|(_, std::cmp::Reverse(n))| n);
+            heap.extend(above);
+            let step = at.map_or(1.0, |n| LENGTHS[usize::from(n / cols != i && n % cols != j)]);
+            cells.push(([i, j], step));
+        }
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::{Edge, Grid};
+    use thalweg_core::terrain::height::Height;
+
+    /// Two valleys that fall to the south, their beds in metres from the west.
+    fn valleys(cells: usize, beds: [f64; 2]) -> Terrain {
+        let mut grid = Grid::new([cells, cells], 1280.0 / cells as f64).unwrap();
+        grid.edges = [Edge::Closed, Edge::Closed, Edge::Open, Edge::Closed];
+        let ground = Field::generate(grid.size, |i, j| {
+            let [x, y] = [grid.x(j), grid.y(i)];
+            let bed = beds.iter().map(|bed| (x - bed).abs()).fold(f64::INFINITY, f64::min);
+            Height::saturating(0.4 * bed - 0.05 * y)
+        });
+        Terrain::from_ground(grid, ground).unwrap()
+    }
+
+    #[test]
+    fn a_world_agrees_with_itself_at_any_resolution() {
+        let coarse = valleys(64, [330.0, 1010.0]);
+        let itself = agreement(&coarse, &coarse).unwrap();
+        assert_eq!((itself.rivers, itself.shift), (Some(1.0), Some(0.0)));
+        assert!((itself.heights - 1.0).abs() < 1e-12 && (itself.slopes - 1.0).abs() < 1e-12);
+        let finer = agreement(&valleys(256, [330.0, 1010.0]), &coarse).unwrap();
+        assert!(finer.heights > 0.999 && finer.slopes > 0.9 && finer.rivers > Some(0.95), "{finer:?}");
+        assert!(finer.shift.unwrap() <= 20.0, "{finer:?}");
+    }
+
+    #[test]
+    fn a_river_elsewhere_is_seen() {
+        // One of two rivers of equal length lies 200 m, ten cells, further west: half of the length, by 100 m in the mean.
+        let moved = agreement(&valleys(64, [330.0, 1010.0]), &valleys(128, [130.0, 1010.0])).unwrap();
+        assert!((moved.rivers.unwrap() - 0.5).abs() < 0.05, "{moved:?}");
+        assert!((moved.shift.unwrap() - 100.0).abs() < 15.0, "{moved:?}");
+        assert!(moved.heights < 0.95);
+    }
+
+    #[test]
+    fn other_extents_are_refused() {
+        let small = Terrain::new(Grid::new([8, 8], 10.0).unwrap());
+        let error = agreement(&small, &valleys(64, [300.0, 900.0])).unwrap_err().to_string();
+        assert!(error.contains("1280 × 1280 m") && error.contains("80 × 80 m"), "{error}");
+        // Flat ground has no rivers and agrees with itself.
+        let flat = agreement(&small, &small).unwrap();
+        assert_eq!((flat.heights, flat.slopes), (1.0, 1.0));
+    }
+}

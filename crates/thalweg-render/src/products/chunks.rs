@@ -1,0 +1,287 @@
+//! [`ChunkedMesh`]: the ground cut into chunks that meet without a crack, each at several levels of detail.
+
+use rayon::prelude::*;
+
+use crate::products::mesh::{Mesh, MeshOptions, MeshPoints, Up, no_ground};
+use crate::products::rtin::{Corners, HeightNet, Rim, coarsened, finest};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+
+/// Most chunks.
+const MOST_CHUNKS: usize = 65_536;
+
+/// Most levels of detail.
+pub const MOST_LEVELS: usize = 8;
+
+/// Error of the second level where nobody says it, in cells.
+const STEP: f64 = 1.0 / 32.0;
+
+/// How to cut a mesh and how coarse it may become.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChunkOptions {
+    /// Options of the mesh as a whole.
+    pub mesh: MeshOptions,
+    /// Rows and columns of chunks: at least one, at most a chunk a quad, and 65 536 in all.
+    pub count: [usize; 2],
+    /// Levels of detail, the finest one too: 1 to [`MOST_LEVELS`].
+    pub levels: usize,
+    /// How far the finest level may be above or below the ground, 0 to 1 000 000 m; `None` keeps every point of it.
+    pub error: Option<f64>,
+    /// The same of the second level, above the finest level's to 1 000 000 m, doubled from each level to the next;
+    /// `None` takes a 32nd of a cell, or twice the finest level's if that is more.
+    pub step: Option<f64>,
+    /// Whether chunks have skirts, and as few points along their sides as within; else all levels have all points there.
+    pub skirts: bool,
+}
+
+impl Default for ChunkOptions {
+    fn default() -> Self {
+        Self { mesh: MeshOptions::default(), count: [1, 1], levels: 1, error: None, step: None, skirts: false }
+    }
+}
+
+/// A part of a mesh.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct MeshChunk {
+    /// Its row and column among chunks, from the north-west.
+    pub place: [usize; 2],
+    /// Its levels of detail, the finest first. All are in the metres of the whole mesh.
+    pub levels: Vec<Mesh>,
+}
+
+/// A mesh in chunks.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ChunkedMesh {
+    /// Those that have ground, row by row.
+    pub chunks: Vec<MeshChunk>,
+    /// Metres by which the ground of each level, the finest first, is at most above or below that of [`Mesh::of`], but
+    /// for the rounding of positions to 32-bit floats.
+    pub errors: Vec<f64>,
+    /// Metres that skirts hang down; 0 without.
+    pub skirts: f64,
+}
+
+impl ChunkedMesh {
+    /// The mesh of a terrain in chunks. Without skirts, chunks that lie side by side have the same points along their
+    /// common side at every level, equal to the bit: any level of one meets any level of the other. With skirts a wall
+    /// hangs down there, twice as deep as the greatest error, so that what opens between two levels is never seen
+    /// through.
+    ///
+    /// # Errors
+    /// When the count of chunks, the levels or the errors are outside what [`ChunkOptions`] allow; as [`Mesh::of`].
+    pub fn of(terrain: &Terrain, options: &ChunkOptions) -> Result<Self> {
+        let points = MeshPoints::of(terrain, &options.mesh)?;
+        let errors = errors(options, terrain.grid.cell)?;
+        let quads = points.size().map(|n| n - 1);
+        let [rows, cols] = options.count;
+        let fits = (0..2).all(|k| (1..=quads[k]).contains(&options.count[k])) && rows * cols <= MOST_CHUNKS;
+        if !fits {
+            let allowed =
+                format!("1x1 to {}x{}, the squares between points, and {MOST_CHUNKS} in all", quads[1], quads[0]);
+            return Err(Error::value("chunks", format!("{cols}x{rows}"), allowed));
+        }
+        let skirts = if options.skirts { 2.0 * errors[errors.len() - 1].max(STEP * terrain.grid.cell) } else { 0.0 };
+        let span = |k: usize, n: usize| [n * quads[k] / options.count[k], (n + 1) * quads[k] / options.count[k]];
+        let chunk = |n: usize| {
+            let place = [n / cols, n % cols];
+            let window = [span(0, place[0]), span(1, place[1])];
+            let levels: Vec<Mesh> = (0..errors.len())
+                .map(|level| {
+                    let exact = level == 0 && options.error.is_none();
+                    let triangles = cut(&points, window, (!exact).then_some(errors[level]), options.skirts);
+                    let mut mesh = Mesh::woven(&points, &triangles, None);
+                    if options.skirts {
+                        hem(&mut mesh, &inner(&triangles, window, quads), skirts);
+                    }
+                    mesh
+                })
+                .collect();
+            MeshChunk { place, levels }
+        };
+        let chunks: Vec<MeshChunk> = (0..rows * cols).into_par_iter().map(chunk).collect();
+        let chunks: Vec<MeshChunk> = chunks.into_iter().filter(|chunk| !chunk.levels[0].indices.is_empty()).collect();
+        if chunks.is_empty() {
+            return Err(no_ground());
+        }
+        Ok(Self { chunks, errors, skirts })
+    }
+}
+
+/// The error of each level.
+fn errors(options: &ChunkOptions, cell: f64) -> Result<Vec<f64>> {
+    if !(1..=MOST_LEVELS).contains(&options.levels) {
+        return Err(Error::value("levels of detail", options.levels, format!("1 to {MOST_LEVELS}")));
+    }
+    let first = options.error.unwrap_or(0.0);
+    if !(0.0..=1e6).contains(&first) {
+        return Err(Error::value("error of a mesh", format!("{first} m"), "0 to 1000000 m"));
+    }
+    let step = options.step.unwrap_or((STEP * cell).max(2.0 * first));
+    if !(step > first && step <= 1e6) {
+        let allowed = format!("above that of the first, {first} m, to 1000000 m");
+        return Err(Error::value("error of the second level", format!("{step} m"), allowed));
+    }
+    Ok((0..options.levels).map(|k| if k == 0 { first } else { step * (1u64 << (k - 1)) as f64 }).collect())
+}
+
+/// The triangles of a window of points, both its ends with it.
+fn cut(points: &MeshPoints<'_>, [rows, cols]: [[usize; 2]; 2], error: Option<f64>, free: bool) -> Vec<Corners> {
+    let height = |i: usize, j: usize| points.height(rows[0] + i, cols[0] + j);
+    let solid = |i: usize, j: usize| points.is_solid(rows[0] + i, cols[0] + j);
+    let net = HeightNet { size: [rows, cols].map(|span| span[1] - span[0] + 1), height: &height, solid: &solid };
+    let rim = if free { Rim::Free } else { Rim::Kept };
+    let mut triangles = error.map_or_else(|| finest(&net), |error| coarsened(&net, error, rim));
+    triangles.iter_mut().flatten().for_each(|[i, j]| (*i, *j) = (*i + rows[0], *j + cols[0]));
+    triangles
+}
+
+/// The sides of triangles that lie on a side of the window which is not one of the whole grid: numbers of a mesh's indices.
+fn inner(triangles: &[Corners], window: [[usize; 2]; 2], quads: [usize; 2]) -> Vec<[usize; 2]> {
+    let on = |a: [usize; 2], b: [usize; 2]| {
+        (0..2).any(|k| a[k] == b[k] && window[k].contains(&a[k]) && a[k] != 0 && a[k] != quads[k])
+    };
+    let sides = |n: usize| [[0, 1], [1, 2], [2, 0]].map(|side| (n, side));
+    let of = (0..triangles.len()).flat_map(sides);
+    of.filter(|(n, [a, b])| on(triangles[*n][*a], triangles[*n][*b])).map(|(n, side)| side.map(|k| 3 * n + k)).collect()
+}
+
+/// Hangs a wall on sides of triangles, which looks away from them.
+fn hem(mesh: &mut Mesh, sides: &[[usize; 2]], depth: f64) {
+    let mut under = std::collections::HashMap::new();
+    for side in sides {
+        let [a, b] = side.map(|k| mesh.indices[k]);
+        let [c, d] = [a, b].map(|corner| {
+            *under.entry(corner).or_insert_with(|| {
+                let at = corner as usize;
+                let mut low = mesh.positions[at];
+                low[if mesh.up == Up::Y { 1 } else { 2 }] -= depth as f32;
+                mesh.positions.push(low);
+                mesh.normals.push(mesh.normals[at]);
+                mesh.tangents.push(mesh.tangents[at]);
+                mesh.uvs.push(mesh.uvs[at]);
+                mesh.positions.len() as u32 - 1
+            })
+        });
+        mesh.indices.extend([a, c, d, a, d, b]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+
+    fn land(size: [usize; 2], seed: u64) -> Terrain {
+        let key = Key::new(seed, "chunks");
+        let ground = Field::generate(size, |i, j| {
+            let coarse = key.and(1).cell([(i / 6) as i64, (j / 6) as i64]).unit();
+            Height::saturating(30.0 * coarse + (i as f64) + key.cell([i as i64, j as i64]).unit())
+        });
+        let hole = Field::generate(size, |i, j| seed % 2 == 1 && i > 20 && (14..19).contains(&j));
+        Terrain { nodata: Some(hole), ..Terrain::from_ground(Grid::new(size, 10.0).unwrap(), ground).unwrap() }
+    }
+
+    fn bits(p: [f32; 3]) -> [u32; 3] {
+        p.map(f32::to_bits)
+    }
+
+    #[test]
+    fn neighbours_meet_to_the_bit_at_every_level() {
+        for (seed, size, count) in
+            [(0, [33, 49], [2, 3]), (1, [40, 37], [3, 2]), (2, [9, 50], [2, 5]), (4, [3, 3], [2, 2])]
+        {
+            let land = land(size, seed);
+            let options = ChunkOptions { count, levels: 3, ..ChunkOptions::default() };
+            let chunked = ChunkedMesh::of(&land, &options).unwrap();
+            let find = |place: [usize; 2]| chunked.chunks.iter().find(|chunk| chunk.place == place);
+            // Ground, normals and places on the map of points on a line of constant x or z.
+            let side = |mesh: &Mesh, axis: usize, at: f32| -> BTreeSet<([u32; 3], [u32; 3])> {
+                let on = (0..mesh.positions.len()).filter(|k| mesh.positions[*k][axis] == at);
+                on.map(|k| (bits(mesh.positions[k]), bits(mesh.normals[k]))).collect()
+            };
+            let mut met = 0;
+            for chunk in &chunked.chunks {
+                for (axis, next) in [(0, [0, 1]), (2, [1, 0])] {
+                    let Some(other) = find([0, 1].map(|k| chunk.place[k] + next[k])) else { continue };
+                    let k = 1 - axis / 2;
+                    let last = (chunk.place[k] + 1) * (size[k] - 1) / count[k];
+                    let at = (last as f32 - (size[k] - 1) as f32 / 2.0) * 10.0;
+                    for a in &chunk.levels {
+                        for b in &other.levels {
+                            assert_eq!(side(a, axis, at), side(b, axis, at), "{seed} {:?}", chunk.place);
+                            met += side(a, axis, at).len();
+                        }
+                    }
+                }
+            }
+            assert!(met > 0);
+            // All chunks of the finest level are the mesh in one.
+            let triangles = |mesh: &Mesh| -> Vec<[[u32; 3]; 3]> {
+                mesh.indices.chunks(3).map(|t| [0, 1, 2].map(|k| bits(mesh.positions[t[k] as usize]))).collect()
+            };
+            let mut whole = triangles(&Mesh::of(&land, &MeshOptions::default()).unwrap());
+            let mut parts: Vec<_> = chunked.chunks.iter().flat_map(|chunk| triangles(&chunk.levels[0])).collect();
+            whole.sort_unstable();
+            parts.sort_unstable();
+            assert_eq!(whole, parts);
+            assert!(chunked.chunks.iter().all(|c| c.levels[2].indices.len() <= c.levels[0].indices.len()));
+        }
+    }
+
+    #[test]
+    fn skirts_hang_where_chunks_meet_and_look_outward() {
+        let land = land([33, 33], 0);
+        let options = ChunkOptions { count: [2, 2], levels: 3, skirts: true, ..ChunkOptions::default() };
+        let chunked = ChunkedMesh::of(&land, &options).unwrap();
+        assert!(chunked.skirts >= 2.0 * chunked.errors[2]);
+        for chunk in &chunked.chunks {
+            // The middle of the world is where all four meet; the chunk's own middle lies inward.
+            let inward = [0, 1].map(|k| if chunk.place[1 - k] == 0 { -80.0 } else { 80.0 });
+            for mesh in &chunk.levels {
+                let mut walls = 0;
+                for t in mesh.indices.chunks(3) {
+                    let [a, b, c] = [0, 1, 2].map(|k| mesh.positions[t[k] as usize]);
+                    let (p, q) = ([0, 1, 2].map(|k| b[k] - a[k]), [0, 1, 2].map(|k| c[k] - a[k]));
+                    let normal = [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]];
+                    if normal[1].abs() > 1e-3 {
+                        assert!(normal[1] > 0.0);
+                        continue;
+                    }
+                    walls += 1;
+                    assert!(normal[0] * (a[0] - inward[0]) + normal[2] * (a[2] - inward[1]) > 0.0, "{normal:?}");
+                    assert!([a, b, c].iter().all(|p| p[0] == 0.0) || [a, b, c].iter().all(|p| p[2] == 0.0));
+                }
+                assert!(walls >= 4);
+            }
+        }
+        let count = |skirts: bool| {
+            let chunked = ChunkedMesh::of(&land, &ChunkOptions { skirts, ..options }).unwrap();
+            chunked.chunks.iter().map(|c| c.levels[2].indices.len()).sum::<usize>()
+        };
+        assert!(count(true) < count(false), "free sides take fewer triangles, walls and all");
+    }
+
+    #[test]
+    fn what_cannot_be_cut_is_refused() {
+        let land = land([9, 9], 0);
+        let refusal = |options: ChunkOptions| ChunkedMesh::of(&land, &options).unwrap_err().to_string();
+        let usual = ChunkOptions::default();
+        assert!(refusal(ChunkOptions { count: [2, 9], ..usual }).contains("9x2"));
+        assert!(refusal(ChunkOptions { count: [0, 1], ..usual }).contains("8x8"));
+        assert!(refusal(ChunkOptions { levels: 9, ..usual }).contains("1 to 8"));
+        assert!(refusal(ChunkOptions { levels: 0, ..usual }).contains("levels"));
+        assert!(refusal(ChunkOptions { error: Some(-1.0), ..usual }).contains("-1 m"));
+        assert!(refusal(ChunkOptions { error: Some(f64::NAN), ..usual }).contains("NaN"));
+        assert!(
+            refusal(ChunkOptions { error: Some(2.0), step: Some(1.0), levels: 2, ..usual }).contains("second level")
+        );
+        let empty = Terrain { nodata: Some(Field::new([9, 9], true)), ..land.clone() };
+        assert!(ChunkedMesh::of(&empty, &usual).is_err());
+    }
+}

@@ -1,0 +1,541 @@
+//! [`Glb`]: meshes as a glTF 2.0 binary file.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use crate::pictures::picture::Picture;
+use crate::products::gltf::{Gltf, Numbers};
+use crate::products::mesh::{Mesh, Up};
+use crate::products::mesh_scene::{MeshScene, MeshSurface};
+use crate::products::stand::Stand;
+use thalweg_core::base::error::{Error, Result};
+
+const LINEAR: u32 = 9729;
+const LINEAR_MIPMAP_LINEAR: u32 = 9987;
+const CLAMP_TO_EDGE: u32 = 33_071;
+
+/// Header of a GLB file, and of each of its chunks.
+const GLB_HEADER: usize = 12;
+const CHUNK_HEADER: usize = 8;
+
+/// Half a centimetre, in metres: by how much the usual file rounds positions at most.
+pub const USUAL_PRECISION: f64 = 0.005;
+
+/// Steps of a quantised coordinate.
+const STEPS: f64 = 65_535.0;
+
+/// Whole steps from the middle of the world that a 32-bit float tells apart.
+const EXACT: f64 = 16_777_216.0;
+
+/// Lines of a screen on which the error of a level of detail is to be no more than one.
+const LINES: f64 = 1080.0;
+
+/// A glTF 2.0 binary file, ready to be written.
+#[derive(Debug)]
+pub struct Glb {
+    json: Vec<u8>,
+    body: Vec<u8>,
+}
+
+/// How positions stand in a file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum MeshPrecision {
+    /// 32-bit floats.
+    Float,
+    /// 16-bit whole numbers where they err by no more than [`USUAL_PRECISION`], else as [`MeshPrecision::Float`].
+    Usual,
+    /// 16-bit whole numbers that err by no more than so many metres, 0.000 001 to 512.
+    Metres(f64),
+}
+
+/// How to write a scene.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GlbOptions {
+    /// How positions stand.
+    pub precision: MeshPrecision,
+    /// Whether each tree is a node of its own; else all trees of a shape are instances of one node.
+    pub tree_nodes: bool,
+}
+
+impl Default for GlbOptions {
+    fn default() -> Self {
+        Self { precision: MeshPrecision::Usual, tree_nodes: false }
+    }
+}
+
+impl Glb {
+    /// The file of water, such as the ribbons of rivers: a node, a mesh and a material of its own, in 32-bit floats.
+    ///
+    /// # Errors
+    /// As [`Glb::new`].
+    pub fn water(mesh: &Mesh) -> Result<Self> {
+        Self::plain(mesh, MeshSurface::Water, None, None)
+    }
+
+    /// The file of `mesh` (which must be Y-up) in 32-bit floats, with a picture from above (the shaded map without scale and legend) as its
+    /// colour and with trees on it, each a node, if they are given.
+    ///
+    /// # Errors
+    /// When the mesh is not Y-up, the picture has no pixels, or the file would pass 4 GiB, which the format cannot hold.
+    pub fn new(mesh: &Mesh, texture: Option<&Picture>, trees: Option<&Stand>) -> Result<Self> {
+        Self::plain(mesh, MeshSurface::Ground, texture, trees)
+    }
+
+    fn plain(mesh: &Mesh, surface: MeshSurface, texture: Option<&Picture>, trees: Option<&Stand>) -> Result<Self> {
+        let part = Part { name: surface.node(), surface, levels: vec![mesh], errors: &[0.0] };
+        Self::make(&[part], texture, trees, &GlbOptions { precision: MeshPrecision::Float, tree_nodes: true })
+    }
+
+    /// The file of a scene.
+    ///
+    /// Quantised (`KHR_mesh_quantization`) a corner takes 24 bytes and not 48: positions are 16-bit steps of a power of
+    /// two metres, the same for all ground, so that what is equal in two chunks stays so; normals have 16 bits,
+    /// tangents 8, places on the picture 16. A reader must know that extension.
+    /// Levels of detail are `MSFT_lod`: a reader that does not know it shows the finest one. Trees are instances
+    /// (`EXT_mesh_gpu_instancing`).
+    ///
+    /// # Errors
+    /// As [`Glb::new`]; when the precision is outside its bounds, or no 16-bit steps are as fine for parts of this
+    /// size.
+    pub fn of(scene: &MeshScene, options: &GlbOptions) -> Result<Self> {
+        let part = scene.parts.iter().map(|part| Part {
+            name: &part.name,
+            surface: part.surface,
+            levels: part.levels.iter().collect(),
+            errors: &part.errors,
+        });
+        let parts: Vec<Part<'_>> = part.collect();
+        Self::make(&parts, scene.texture.as_ref(), scene.trees.as_ref(), options)
+    }
+
+    fn make(
+        parts: &[Part<'_>],
+        texture: Option<&Picture>,
+        trees: Option<&Stand>,
+        options: &GlbOptions,
+    ) -> Result<Self> {
+        if parts.iter().any(|part| part.levels.iter().any(|mesh| mesh.up != Up::Y)) {
+            return Err(Error::value("mesh axis", "Z up", "Y up: a glTF's axes are fixed"));
+        }
+        let encode = |picture: &Picture| picture.png().map_err(|e| Error::value("texture", e, "a picture with pixels"));
+        let texture = texture.map(encode).transpose()?;
+        let mut gltf = Gltf::new();
+        for surface in MeshSurface::ALL {
+            let these: Vec<&Part<'_>> = parts.iter().filter(|part| part.surface == surface).collect();
+            if these.is_empty() {
+                continue;
+            }
+            let material = gltf.push("materials", surface.material());
+            // All ground has one step; water lies on it and need not.
+            let ground = (surface == MeshSurface::Ground).then(|| step(&these, options.precision)).transpose()?;
+            for part in these {
+                let step = match (ground, options.precision) {
+                    (Some(step), _) => step,
+                    (None, MeshPrecision::Float) => None,
+                    _ => step(&[part], MeshPrecision::Usual)?,
+                };
+                part.join(&mut gltf, material, step);
+            }
+            let colour = &mut gltf.material(material)["pbrMetallicRoughness"];
+            match &texture {
+                Some(_) if surface == MeshSurface::Ground => colour["baseColorTexture"] = json!({"index": 0}),
+                _ => colour["baseColorFactor"] = json!(surface.colour()),
+            }
+        }
+        if let Some(png) = &texture {
+            let view = gltf.bytes(png);
+            gltf.push("textures", json!({"sampler": 0, "source": 0}));
+            gltf.push("images", json!({"bufferView": view, "mimeType": "image/png"}));
+            gltf.push("samplers", json!({
+                "magFilter": LINEAR, "minFilter": LINEAR_MIPMAP_LINEAR, "wrapS": CLAMP_TO_EDGE, "wrapT": CLAMP_TO_EDGE
+            }));
+        }
+        if let Some(trees) = trees {
+            trees.join(&mut gltf, options.tree_nodes);
+        }
+        let (json, body) = gltf.finish();
+        let glb = Self { json, body };
+        if u32::try_from(glb.len()).is_err() {
+            return Err(Error::TooLarge {
+                what: "the GLB file".into(),
+                need: format!("{} bytes", glb.len()),
+                have: "4 GiB".into(),
+            });
+        }
+        Ok(glb)
+    }
+
+    /// Size of the file in bytes.
+    #[allow(clippy::len_without_is_empty, reason = "a file is never empty")]
+    pub fn len(&self) -> usize {
+        GLB_HEADER + 2 * CHUNK_HEADER + self.json.len() + self.body.len()
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write(&self, mut writer: impl Write) -> io::Result<()> {
+        let word = |n: usize| (n as u32).to_le_bytes(); // `make` has checked that all fit
+        writer.write_all(b"glTF")?;
+        writer.write_all(&2u32.to_le_bytes())?;
+        writer.write_all(&word(self.len()))?;
+        writer.write_all(&word(self.json.len()))?;
+        writer.write_all(b"JSON")?;
+        writer.write_all(&self.json)?;
+        writer.write_all(&word(self.body.len()))?;
+        writer.write_all(b"BIN\0")?;
+        writer.write_all(&self.body)?;
+        writer.flush()
+    }
+}
+
+/// A part of a scene, wherever its meshes lie.
+struct Part<'a> {
+    name: &'a str,
+    surface: MeshSurface,
+    levels: Vec<&'a Mesh>,
+    errors: &'a [f64],
+}
+
+impl Part<'_> {
+    /// Adds nodes and meshes; of levels of detail the finest stands in the scene and names the others.
+    fn join(&self, gltf: &mut Gltf, material: usize, step: Option<f64>) {
+        let mut nodes = Vec::new();
+        for (level, mesh) in self.levels.iter().enumerate() {
+            let name = if self.levels.len() > 1 { format!("{}_LOD{level}", self.name) } else { self.name.to_string() };
+            let (primitive, placed) = primitive(gltf, mesh, material, step);
+            let number = gltf.push("meshes", json!({"name": name, "primitives": [primitive]}));
+            let mut node = json!({"mesh": number, "name": name});
+            if let (Some(origin), Some(step)) = (placed, step) {
+                node["translation"] = json!(origin);
+                node["scale"] = json!([step, step, step]);
+            }
+            if self.levels.len() > 1 {
+                node["extras"] = json!({"error_m": self.errors[level]});
+            }
+            nodes.push(if level == 0 { gltf.stand(node) } else { gltf.push("nodes", node) });
+        }
+        if let [first, others @ ..] = nodes.as_slice()
+            && !others.is_empty()
+        {
+            gltf.extend("MSFT_lod", false);
+            let coverage = self.coverage();
+            let node = gltf.node(*first);
+            node["extensions"] = json!({"MSFT_lod": {"ids": others}});
+            node["extras"]["MSFT_screencoverage"] = json!(coverage);
+        }
+    }
+
+    /// The share of a screen's height down to which each level is to be drawn: below it, the error of the next one is less than a line.
+    fn coverage(&self) -> Vec<f64> {
+        let [low, high] = self.levels[0].bounds();
+        let length = (0..3).map(|k| f64::from(high[k] - low[k])).fold(0.0, f64::max);
+        let below = self.errors.iter().skip(1).map(|error| (length / (LINES * error)).min(1.0));
+        below.chain([0.0]).collect()
+    }
+}
+
+/// The step of positions, a power of two; `None` for floats.
+fn step(parts: &[&Part<'_>], precision: MeshPrecision) -> Result<Option<f64>> {
+    let bounds: Vec<[[f64; 3]; 2]> =
+        parts.iter().flat_map(|part| part.levels.iter().map(|mesh| mesh.bounds().map(|p| p.map(f64::from)))).collect();
+    let fits = |step: f64| {
+        bounds
+            .iter()
+            .flat_map(|[low, high]| (0..3).map(|k| (low[k], high[k])))
+            .all(|(low, high)| (high - low) / step <= STEPS - 1.0 && low.abs().max(high.abs()) / step < EXACT)
+    };
+    let finest = |precision: f64| {
+        let mut step = 1024.0;
+        while step > 2.0 * precision {
+            step /= 2.0;
+        }
+        step
+    };
+    match precision {
+        MeshPrecision::Float => Ok(None),
+        MeshPrecision::Usual => Ok(Some(finest(USUAL_PRECISION)).filter(|step| fits(*step))),
+        MeshPrecision::Metres(precision) => {
+            if !(1e-6..=512.0).contains(&precision) {
+                return Err(Error::value("precision", format!("{precision} m"), "0.000001 to 512 m"));
+            }
+            let step = finest(precision);
+            if fits(step) {
+                return Ok(Some(step));
+            }
+            let mut least = step;
+            while !fits(least) {
+                least *= 2.0;
+            }
+            let allowed = format!("{} m or more for parts of this size; chunks are smaller parts", least / 2.0);
+            Err(Error::value("precision", format!("{precision} m"), allowed))
+        }
+    }
+}
+
+/// A mesh's triangles, and where its positions begin if they are quantised.
+fn primitive(gltf: &mut Gltf, mesh: &Mesh, material: usize, step: Option<f64>) -> (Value, Option<[f64; 3]>) {
+    let [low, high] = mesh.bounds();
+    let origin = step.map(|step| low.map(|x| (f64::from(x) / step).floor() * step));
+    let (position, normal, tangent) = match (origin, step) {
+        (Some(origin), Some(step)) => {
+            gltf.extend("KHR_mesh_quantization", true);
+            let short = |p: [f32; 3]| [0, 1, 2].map(|k| ((f64::from(p[k]) - origin[k]) / step).round() as u16);
+            let positions = Numbers::shorts(mesh.positions.iter().map(|p| short(*p)), false);
+            let position = gltf.places(&positions, [json!(short(low)), json!(short(high))]);
+            let normal = gltf.corners(&Numbers::units(mesh.normals.iter().copied()));
+            (position, normal, gltf.corners(&Numbers::small_units(mesh.tangents.iter().copied())))
+        }
+        _ => {
+            let position = gltf.places(&Numbers::floats(&mesh.positions), [json!(low), json!(high)]);
+            let normal = gltf.corners(&Numbers::floats(&mesh.normals));
+            (position, normal, gltf.corners(&Numbers::floats(&mesh.tangents)))
+        }
+    };
+    let within = step.is_some() && mesh.uvs.iter().flatten().all(|x| (0.0..=1.0).contains(x));
+    let uv = if within {
+        gltf.corners(&Numbers::shorts(mesh.uvs.iter().map(|uv| uv.map(|x| (x * 65_535.0).round() as u16)), true))
+    } else {
+        gltf.corners(&Numbers::floats(&mesh.uvs))
+    };
+    let indices = gltf.indices(&Numbers::indices(&mesh.indices, mesh.positions.len()));
+    let attributes = json!({"POSITION": position, "NORMAL": normal, "TANGENT": tangent, "TEXCOORD_0": uv});
+    (json!({"attributes": attributes, "indices": indices, "material": material, "mode": 4}), origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::products::chunks::{ChunkOptions, ChunkedMesh};
+    use crate::products::mesh::MeshOptions;
+    use thalweg_core::terrain::Terrain;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+    use thalweg_models::process::forest::Tree;
+
+    fn land() -> Terrain {
+        let mut terrain = Terrain::new(Grid::new([4, 5], 10.0).unwrap());
+        for i in 0..4 {
+            for j in 0..5 {
+                terrain.ground[(i, j)] = Height::saturating((i * i + 3 * j) as f64 - 4.0);
+            }
+        }
+        terrain
+    }
+
+    fn mesh(up: Up) -> Mesh {
+        Mesh::of(&land(), &MeshOptions { up, ..MeshOptions::default() }).unwrap()
+    }
+
+    /// Five trees, of two kinds.
+    fn stand() -> Stand {
+        let tree = |n: u64| Tree {
+            number: n,
+            cell: [1 + n as u32 % 2, 1 + n as u32 % 3],
+            part: [20_000; 2],
+            kind: (n % 2) as u8,
+            size: 0.75,
+            age: 3,
+            patch: 5.0,
+        };
+        let trees: Vec<Tree> = (0..5).map(tree).collect();
+        Stand::of(&trees, &land(), &MeshOptions::default(), 100).unwrap()
+    }
+
+    fn u32_at(bytes: &[u8], at: usize) -> usize {
+        u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
+    }
+
+    fn u16_at(bytes: &[u8], at: usize) -> usize {
+        u16::from_le_bytes(bytes[at..at + 2].try_into().unwrap()).into()
+    }
+
+    fn f32_at(bytes: &[u8], at: usize) -> f32 {
+        f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+    }
+
+    #[test]
+    fn glb_reads_back_chunk_by_chunk() {
+        let mesh = mesh(Up::Y);
+        let cases = [(false, false), (true, false), (false, true), (true, true)];
+        for (textured, wooded) in cases {
+            let texture = textured.then(|| Picture::new([3, 5], [90, 120, 60]));
+            let stand = wooded.then(stand);
+            let mut bytes = Vec::new();
+            Glb::new(&mesh, texture.as_ref(), stand.as_ref()).unwrap().write(&mut bytes).unwrap();
+            assert_eq!((&bytes[..4], u32_at(&bytes, 4), u32_at(&bytes, 8)), (&b"glTF"[..], 2, bytes.len()));
+            let json_length = u32_at(&bytes, 12);
+            assert_eq!((&bytes[16..20], json_length % 4), (&b"JSON"[..], 0));
+            let document: serde_json::Value = serde_json::from_slice(&bytes[20..20 + json_length]).unwrap();
+            let bin = 20 + json_length;
+            let body = u32_at(&bytes, bin);
+            assert_eq!((&bytes[bin + 4..bin + 8], body % 4, bin + 8 + body), (&b"BIN\0"[..], 0, bytes.len()));
+            let number = |v: &serde_json::Value| v.as_u64().unwrap() as usize;
+            assert_eq!(number(&document["buffers"][0]["byteLength"]), body);
+            let mut end = 0;
+            for view in document["bufferViews"].as_array().unwrap() {
+                let start = number(&view["byteOffset"]);
+                assert!(start % 4 == 0 && start == end);
+                end = (start + number(&view["byteLength"])).next_multiple_of(4);
+            }
+            assert_eq!(end, body);
+            // Bounds as declared are those of the numbers in the file.
+            let positions = &document["accessors"][0];
+            let count = number(&positions["count"]);
+            assert_eq!(count, 20);
+            for k in 0..3 {
+                let values = || (0..count).map(|v| f32_at(&bytes, bin + 8 + v * 12 + k * 4));
+                let (low, high) = (values().fold(f32::MAX, f32::min), values().fold(f32::MIN, f32::max));
+                assert_eq!(positions["min"][k].as_f64().unwrap() as f32, low);
+                assert_eq!(positions["max"][k].as_f64().unwrap() as f32, high);
+            }
+            let indices = number(&document["bufferViews"][4]["byteOffset"]) + bin + 8;
+            assert_eq!(document["accessors"][4]["componentType"], 5123, "16 bits do for 20 corners");
+            assert!((0..number(&document["accessors"][4]["count"])).all(|k| u16_at(&bytes, indices + k * 2) < count));
+            if texture.is_some() {
+                let view = &document["bufferViews"][number(&document["images"][0]["bufferView"])];
+                let start = bin + 8 + number(&view["byteOffset"]);
+                assert_eq!(&bytes[start..start + 8], b"\x89PNG\r\n\x1a\n");
+            }
+        }
+        assert!(Glb::new(&self::mesh(Up::Z), None, None).is_err());
+    }
+
+    #[test]
+    fn water_is_no_ground() {
+        let mesh = mesh(Up::Y);
+        let mut bytes = Vec::new();
+        Glb::water(&mesh).unwrap().write(&mut bytes).unwrap();
+        let document: serde_json::Value = serde_json::from_slice(&bytes[20..20 + u32_at(&bytes, 12)]).unwrap();
+        let material = &document["materials"][0];
+        assert_eq!((&material["name"], &document["nodes"][0]["name"]), (&json!("water"), &json!("water")));
+        assert_eq!(material["alphaMode"], "BLEND");
+        let colour = &material["pbrMetallicRoughness"]["baseColorFactor"];
+        let [red, blue, alpha] = [0, 2, 3].map(|k| colour[k].as_f64().unwrap());
+        assert!(blue > 3.0 * red && (0.5..1.0).contains(&alpha));
+        assert!(material["pbrMetallicRoughness"]["roughnessFactor"].as_f64().unwrap() < 0.2);
+    }
+
+    #[test]
+    fn trees_are_nodes_that_share_their_shapes() {
+        let (mesh, stand) = (mesh(Up::Y), stand());
+        let mut bytes = Vec::new();
+        Glb::new(&mesh, None, Some(&stand)).unwrap().write(&mut bytes).unwrap();
+        let json_length = u32_at(&bytes, 12);
+        let document: serde_json::Value = serde_json::from_slice(&bytes[20..20 + json_length]).unwrap();
+        let bin = 28 + json_length;
+        let list = |name: &str| document[name].as_array().unwrap();
+        let number = |v: &serde_json::Value| v.as_u64().unwrap() as usize;
+        let numbers =
+            |v: &serde_json::Value| v.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<_>>();
+        assert_eq!(document["scenes"][0]["nodes"], json!([0, 1]));
+        let children: Vec<usize> = document["nodes"][1]["children"].as_array().unwrap().iter().map(number).collect();
+        assert_eq!((children.len(), list("nodes").len(), list("meshes").len()), (5, 7, 1 + stand.plants.len()));
+        for (child, tree) in children.iter().zip(&stand.trees) {
+            let node = &document["nodes"][*child];
+            assert_eq!(number(&node["mesh"]), 1 + tree.plant);
+            assert!(numbers(&node["translation"]).iter().zip(tree.foot).all(|(a, b)| *a == f64::from(b)));
+            let turn: f64 = numbers(&node["rotation"]).iter().map(|x| x * x).sum();
+            assert!((turn - 1.0).abs() < 1e-6);
+            // Shapes are 1 high and 1 wide: the scale is the tree's size.
+            assert_eq!(numbers(&node["scale"])[1], f64::from(tree.size[1]));
+        }
+        // Every accessor lies in its view, and every shape's indices point at its own corners.
+        for accessor in list("accessors") {
+            let parts = [("SCALAR", 2), ("VEC2", 8), ("VEC3", 12), ("VEC4", 16)];
+            let each = parts.iter().find(|(kind, _)| accessor["type"] == *kind).unwrap().1;
+            let view = &document["bufferViews"][number(&accessor["bufferView"])];
+            assert_eq!(number(&accessor["count"]) * each, number(&view["byteLength"]));
+        }
+        for (mesh, (name, plant)) in list("meshes")[1..].iter().zip(&stand.plants) {
+            assert_eq!(mesh["name"], name.as_str());
+            let part = &mesh["primitives"][0];
+            let accessor = |v: &serde_json::Value| &document["accessors"][number(v)];
+            let positions = accessor(&part["attributes"]["POSITION"]);
+            assert_eq!(number(&positions["count"]), plant.positions.len());
+            let at = bin + number(&document["bufferViews"][number(&positions["bufferView"])]["byteOffset"]);
+            for (k, value) in plant.positions.iter().flatten().enumerate() {
+                assert_eq!(f32_at(&bytes, at + 4 * k), *value);
+            }
+            let indices = accessor(&part["indices"]);
+            let at = bin + number(&document["bufferViews"][number(&indices["bufferView"])]["byteOffset"]);
+            assert!((0..number(&indices["count"])).all(|k| u16_at(&bytes, at + 2 * k) < plant.positions.len()));
+        }
+    }
+
+    fn read(glb: &Glb) -> (Value, Vec<u8>) {
+        let mut bytes = Vec::new();
+        glb.write(&mut bytes).unwrap();
+        assert_eq!(bytes.len(), glb.len());
+        let json_length = u32_at(&bytes, 12);
+        (serde_json::from_slice(&bytes[20..20 + json_length]).unwrap(), bytes[28 + json_length..].to_vec())
+    }
+
+    #[test]
+    fn a_scene_is_as_fine_as_was_asked_for_and_says_what_would_do() {
+        let chunks =
+            ChunkedMesh::of(&land(), &ChunkOptions { count: [2, 2], levels: 2, ..ChunkOptions::default() }).unwrap();
+        let scene = MeshScene::of(chunks);
+        let of = |precision| Glb::of(&scene, &GlbOptions { precision, ..GlbOptions::default() });
+        let (usual, body) = read(&of(MeshPrecision::Usual).unwrap());
+        assert_eq!(usual["extensionsRequired"], json!(["KHR_mesh_quantization"]));
+        assert_eq!(usual["scenes"][0]["nodes"], json!([0, 2, 4, 6]));
+        assert_eq!(usual["nodes"][0]["name"], "terrain_x0_y0_LOD0");
+        assert_eq!(usual["nodes"][0]["extensions"]["MSFT_lod"]["ids"], json!([1]));
+        assert_eq!(usual["nodes"][1]["name"], "terrain_x0_y0_LOD1");
+        let coverage = usual["nodes"][0]["extras"]["MSFT_screencoverage"].as_array().unwrap();
+        assert_eq!((coverage.len(), &coverage[1]), (2, &json!(0.0)));
+        // Positions lie where they were, to half a step.
+        for (node, mesh) in usual["nodes"].as_array().unwrap().iter().zip(scene.parts.iter().flat_map(|p| &p.levels)) {
+            let primitive = &usual["meshes"][node["mesh"].as_u64().unwrap() as usize]["primitives"][0];
+            let accessor = &usual["accessors"][primitive["attributes"]["POSITION"].as_u64().unwrap() as usize];
+            let view = &usual["bufferViews"][accessor["bufferView"].as_u64().unwrap() as usize];
+            assert_eq!((&view["byteStride"], &accessor["componentType"]), (&json!(8), &json!(5123)));
+            let start = view["byteOffset"].as_u64().unwrap() as usize;
+            for (n, position) in mesh.positions.iter().enumerate() {
+                for (k, is) in position.iter().enumerate() {
+                    let (step, origin) = (node["scale"][k].as_f64().unwrap(), node["translation"][k].as_f64().unwrap());
+                    assert_eq!(step, 1.0 / 128.0);
+                    let seen = origin + step * u16_at(&body, start + 8 * n + 2 * k) as f64;
+                    assert!((seen - f64::from(*is)).abs() <= USUAL_PRECISION);
+                }
+            }
+        }
+        assert!(read(&of(MeshPrecision::Float).unwrap()).0.get("extensionsRequired").is_none());
+        let plain = of(MeshPrecision::Float).unwrap().len();
+        assert!(of(MeshPrecision::Usual).unwrap().body.len() * 5 < plain * 3);
+        let refusal = of(MeshPrecision::Metres(1e-5)).unwrap_err().to_string();
+        let least: f64 =
+            refusal.split("allowed").last().unwrap().split_whitespace().find_map(|w| w.parse().ok()).unwrap();
+        assert!(
+            of(MeshPrecision::Metres(least)).is_ok() && of(MeshPrecision::Metres(least / 2.0)).is_err(),
+            "{refusal}"
+        );
+        assert!(of(MeshPrecision::Metres(f64::NAN)).is_err() && of(MeshPrecision::Metres(0.0)).is_err());
+    }
+
+    #[test]
+    fn instances_are_a_node_to_a_shape() {
+        let scene =
+            MeshScene::of(ChunkedMesh::of(&land(), &ChunkOptions::default()).unwrap()).with_trees(Some(stand()));
+        let (document, body) = read(&Glb::of(&scene, &GlbOptions::default()).unwrap());
+        let stand = stand();
+        let nodes = document["nodes"].as_array().unwrap();
+        assert_eq!(nodes.len(), 2 + stand.plants.len());
+        assert_eq!(document["extensionsUsed"], json!(["EXT_mesh_gpu_instancing", "KHR_mesh_quantization"]));
+        for (plant, node) in nodes[2..].iter().enumerate() {
+            let of: Vec<_> = stand.trees.iter().filter(|tree| tree.plant == plant).collect();
+            let attributes = &node["extensions"]["EXT_mesh_gpu_instancing"]["attributes"];
+            let accessor = &document["accessors"][attributes["TRANSLATION"].as_u64().unwrap() as usize];
+            assert_eq!(accessor["count"], of.len());
+            let view = &document["bufferViews"][accessor["bufferView"].as_u64().unwrap() as usize];
+            assert!(view.get("target").is_none());
+            let start = view["byteOffset"].as_u64().unwrap() as usize;
+            for (n, tree) in of.iter().enumerate() {
+                assert_eq!([0, 1, 2].map(|k| f32_at(&body, start + 12 * n + 4 * k)), tree.foot);
+            }
+        }
+    }
+}

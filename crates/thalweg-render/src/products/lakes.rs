@@ -1,0 +1,396 @@
+//! Lakes as things: standing water that is connected and level, with its figures and its outline.
+
+use std::collections::BTreeMap;
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{POOL, Terrain};
+use thalweg_flow::{Land, Part, around};
+
+/// Surfaces that differ by no more units (4 mm) are one level: depths may have been through a file of 32-bit floats.
+const LEVEL: i64 = 256;
+
+/// A lake. Cells of water belong to one lake if they touch, by a corner too, and their levels are within 4 mm of that of its
+/// first cell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LakeOutline {
+    /// Its number: its place in the list, from 1; 0 is dry in the field of numbers.
+    pub id: u32,
+    /// Elevation of its surface in metres.
+    pub level: f64,
+    /// Number of its cells.
+    pub cells: u64,
+    /// Its surface in m².
+    pub area: f64,
+    /// Its water in m³.
+    pub volume: f64,
+    /// Mean depth in metres.
+    pub mean_depth: f64,
+    /// Greatest depth in metres.
+    pub max_depth: f64,
+    /// Where its water leaves, row and column: the lowest dry cell beside it, if that is no higher than the level, or a cell
+    /// of its own on an edge; `None` if it is not full.
+    pub outlet: Option<[usize; 2]>,
+    /// Its outline, islands after it: closed lines of (row, column) whose first point is their last, in cells from the
+    /// north-west corner. With north up the outline runs counter-clockwise, islands clockwise. Corners of cells are cut, so that no
+    /// two lines meet.
+    pub outline: Vec<Vec<[f64; 2]>>,
+}
+
+/// The lakes of `pools` (depths of standing water over the terrain), by their first cells from north to south, west to
+/// east, and the number of the lake in each cell, 0 where there is none. Cells that touch by a corner are one lake.
+///
+/// # Errors
+/// When the pools are not of the terrain's size.
+pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<LakeOutline>, Field<u32>)> {
+    let [rows, cols] = terrain.ground.size();
+    if pools.size() != [rows, cols] {
+        let [r, c] = pools.size();
+        return Err(Error::layer(POOL.name, format!("is {r} × {c} cells; the terrain is {rows} × {cols}")));
+    }
+    let surface = |k: usize| i64::from(terrain.ground[k].0) + i64::from(pools[k].0);
+    let is_wet = |k: usize| pools[k].0 > 0 && !terrain.is_nodata(k / cols, k % cols);
+    let parts = Land::of(terrain).parts();
+    let mut numbers = Field::new([rows, cols], 0u32);
+    let mut lakes = Vec::new();
+    let mut found = Vec::new();
+    for first in 0..rows * cols {
+        if numbers[first] != 0 || !is_wet(first) {
+            continue;
+        }
+        let (id, level) = (lakes.len() as u32 + 1, surface(first));
+        let belongs = |k: usize| is_wet(k) && (surface(k) - level).abs() <= LEVEL;
+        found.clear();
+        found.push(first);
+        numbers[first] = id;
+        let (mut next, mut outlet) = (0, None::<(i64, usize)>);
+        let (mut volume, mut deepest) = (0i128, 0);
+        while let Some(k) = found.get(next).copied() {
+            next += 1;
+            let depth = pools[k].0;
+            volume += i128::from(depth);
+            deepest = deepest.max(depth);
+            let lower = |outlet: Option<(i64, usize)>, height: i64, n: usize| {
+                let better = height <= level && outlet.is_none_or(|known| (height, n) < known);
+                if better { Some((height, n)) } else { outlet }
+            };
+            if parts[k] == Part::Rim {
+                outlet = lower(outlet, i64::from(terrain.ground[k].0), k);
+            }
+            for (_, [r, c]) in around(terrain.grid.size, [k / cols, k % cols]) {
+                let n = r * cols + c;
+                if belongs(n) {
+                    if numbers[n] == 0 {
+                        numbers[n] = id;
+                        found.push(n);
+                    }
+                } else if parts[n] != Part::Void {
+                    outlet = lower(outlet, surface(n), n);
+                }
+            }
+        }
+        let (cells, area) = (found.len() as u64, found.len() as f64 * terrain.grid.cell_area());
+        let metres = volume as f64 / UNITS;
+        lakes.push(LakeOutline {
+            id,
+            level: level as f64 / UNITS,
+            cells,
+            area,
+            volume: metres * terrain.grid.cell_area(),
+            mean_depth: metres / cells as f64,
+            max_depth: f64::from(deepest) / UNITS,
+            outlet: outlet.map(|(_, n)| [n / cols, n % cols]),
+            outline: Vec::new(),
+        });
+    }
+    for (id, lines) in outlines(&numbers, true) {
+        lakes[id as usize - 1].outline = lines;
+    }
+    Ok((lakes, numbers))
+}
+
+/// The names above [`csv()`]'s columns, as a line.
+pub const COLUMNS: &str = "id,level_m,area_m2,volume_m3,mean_depth_m,max_depth_m,outlet_row,outlet_column\n";
+
+/// A table of the lakes, a line each under a line of names; level and depths in metres, area in m², volume in m³, the
+/// outlet's row and column empty where there is none.
+pub fn csv(lakes: &[LakeOutline]) -> String {
+    lakes.iter().fold(COLUMNS.to_string(), |text, lake| text + &csv_line(lake))
+}
+
+/// A lake's line of [`csv()`]. It is formatted: numbers need no quotes, and a store has millions of lines, each of which would need a
+/// writer of the crate `csv` to itself.
+pub fn csv_line(lake: &LakeOutline) -> String {
+    let [row, col] = lake.outlet.map_or_else(Default::default, |outlet| outlet.map(|n| n.to_string()));
+    let LakeOutline { id, level, area, volume, mean_depth, max_depth, .. } = lake;
+    format!("{id},{level:.3},{area:.1},{volume:.1},{mean_depth:.3},{max_depth:.3},{row},{col}\n")
+}
+
+/// The sides of a cell, each with the water on the left when walked along: steps outward and onward (row, column).
+const SIDES: [[[isize; 2]; 2]; 4] = [[[-1, 0], [0, -1]], [[0, -1], [1, 0]], [[1, 0], [0, 1]], [[0, 1], [-1, 0]]];
+
+/// A side between a cell and the one beside it: the cell, and the side's number in [`SIDES`].
+pub type Side = ([isize; 2], usize);
+
+/// The cell on the other side.
+pub fn facing(([i, j], side): Side) -> [isize; 2] {
+    let [out, _] = SIDES[side];
+    [i + out[0], j + out[1]]
+}
+
+/// The middle of a side in halves of a cell from the north-west corner.
+pub fn middle(([i, j], side): Side) -> [isize; 2] {
+    let [out, _] = SIDES[side];
+    [2 * i + 1 + out[0], 2 * j + 1 + out[1]]
+}
+
+/// The side that comes after one on the line round the cells that are `inside`; `corners` as of [`outlines`].
+#[inline]
+pub fn side_after(([i, j], side): Side, corners: bool, inside: impl Fn([isize; 2]) -> bool) -> Side {
+    let [out, on] = SIDES[side];
+    let ahead = [i + on[0], j + on[1]];
+    let across = [ahead[0] + out[0], ahead[1] + out[1]];
+    if inside(across) && (corners || inside(ahead)) {
+        (across, (side + 3) % 4)
+    } else if inside(ahead) {
+        (ahead, side)
+    } else {
+        ([i, j], (side + 1) % 4)
+    }
+}
+
+/// The side that comes before one, where corners join.
+pub fn side_before(([i, j], side): Side, inside: impl Fn([isize; 2]) -> bool) -> Side {
+    let [out, on] = SIDES[side];
+    let behind = [i - on[0], j - on[1]];
+    let across = [behind[0] + out[0], behind[1] + out[1]];
+    if inside(across) {
+        (across, (side + 1) % 4)
+    } else if inside(behind) {
+        (behind, side)
+    } else {
+        ([i, j], (side + 3) % 4)
+    }
+}
+
+/// The outlines of the cells of each number but 0: closed lines of (row, column) in cells from the north-west corner, whose first
+/// point is their last. With north up, lines round cells run counter-clockwise and lines round islands clockwise. They stand in
+/// the order of the cells at which they begin, row by row, so the first is an outer line.
+///
+/// Every side between the cells and others is walked once, from the middle of a side to the middle of the next, which cuts
+/// corners. `corners` is whether cells that touch by a corner alone lie in one line.
+pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<[f64; 2]>>> {
+    let [rows, cols] = numbers.size();
+    let at = |[i, j]: [isize; 2]| -> u32 {
+        let inside = i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols;
+        if inside { numbers[(i as usize, j as usize)] } else { 0 }
+    };
+    let mut walked = Field::new([rows, cols], 0u8);
+    let mut outlines: BTreeMap<u32, Vec<Vec<[f64; 2]>>> = BTreeMap::new();
+    for start in 0..rows * cols {
+        let id = numbers[start];
+        if id == 0 {
+            continue;
+        }
+        for first in 0..4 {
+            let mut side = ([(start / cols) as isize, (start % cols) as isize], first);
+            if walked[start] & 1 << first != 0 || at(facing(side)) == id {
+                continue;
+            }
+            let mut line = Vec::new();
+            loop {
+                let ([i, j], number) = side;
+                let walked = &mut walked[(i as usize, j as usize)];
+                if *walked & 1 << number != 0 {
+                    break;
+                }
+                *walked |= 1 << number;
+                line.push(middle(side).map(|halves| 0.5 * halves as f64));
+                side = side_after(side, corners, |cell| at(cell) == id);
+            }
+            // The first side of a connected area's first cell, its northern, is on its outer line: that comes before its islands.
+            outlines.entry(id).or_default().push(straightened(&line));
+        }
+    }
+    outlines
+}
+
+/// The closed lines of one number, in the order of [`outlines`], as areas: each an outer line, counter-clockwise with north up, and
+/// after it those of the islands in it.
+pub fn areas(lines: Vec<Vec<[f64; 2]>>) -> Vec<Vec<Vec<[f64; 2]>>> {
+    let (outer, islands): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| twice(line) > 0.0);
+    let mut areas: Vec<Vec<Vec<[f64; 2]>>> = outer.into_iter().map(|line| vec![line]).collect();
+    for island in islands {
+        // Of areas round it the innermost is the last one begun: an area that lies in another's island begins after that.
+        if let Some(area) = areas.iter_mut().rfind(|area| holds(&area[0], island[0])) {
+            area.push(island);
+        }
+    }
+    areas
+}
+
+/// Twice the area that a closed line goes round: above 0 counter-clockwise, north up.
+fn twice(line: &[[f64; 2]]) -> f64 {
+    line.windows(2).map(|pair| pair[0][1] * -pair[1][0] + pair[1][1] * pair[0][0]).sum()
+}
+
+/// Whether a place lies in a closed line: a ray to the east crosses it an odd number of times.
+fn holds(line: &[[f64; 2]], [y, x]: [f64; 2]) -> bool {
+    let crosses = |pair: &&[[f64; 2]]| {
+        let (a, b) = (pair[0], pair[1]);
+        (a[0] > y) != (b[0] > y) && a[1] + (y - a[0]) / (b[0] - a[0]) * (b[1] - a[1]) > x
+    };
+    line.windows(2).filter(crosses).count() % 2 == 1
+}
+
+/// The closed line without points on the straight between their neighbours, its first point again at its end.
+fn straightened(line: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let n = line.len();
+    let bends = |k: usize| {
+        let (a, b, c) = (line[(k + n - 1) % n], line[k], line[(k + 1) % n]);
+        (b[0] - a[0]) * (c[1] - b[1]) != (b[1] - a[1]) * (c[0] - b[0])
+    };
+    let mut kept: Vec<[f64; 2]> = (0..n).filter(|k| bends(*k)).map(|k| line[k]).collect();
+    kept.extend(kept.first().copied());
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::grid::Grid;
+
+    /// Ground at 10 m, cells of 5 m; a letter's water is as deep as its place in the alphabet in metres.
+    fn drawn(map: &[&str]) -> (Terrain, Field<Height>) {
+        let size = [map.len(), map[0].len()];
+        let mut terrain = Terrain::new(Grid::new(size, 5.0).unwrap());
+        let depth = |i: usize, j: usize| match map[i].as_bytes()[j] {
+            letter @ b'a'..=b'z' => f64::from(letter - b'a' + 1),
+            _ => 0.0,
+        };
+        let pools = Field::generate(size, |i, j| Height::saturating(depth(i, j)));
+        // All surfaces at 10 m, the ground round them at 12, or 9 where an o is drawn.
+        for i in 0..size[0] {
+            for j in 0..size[1] {
+                let ground = match map[i].as_bytes()[j] {
+                    b'.' => 12.0,
+                    b'O' => 9.0,
+                    _ => 10.0 - depth(i, j),
+                };
+                terrain.ground[(i, j)] = Height::saturating(ground);
+            }
+        }
+        (terrain, pools)
+    }
+
+    #[test]
+    fn figures_of_drawn_lakes() {
+        let (terrain, pools) = drawn(&[
+            ".......", //
+            ".ab..c.", ".cb..cO", "...a...", ".......",
+        ]);
+        let (lakes, numbers) = lakes(&terrain, &pools).unwrap();
+        assert_eq!(lakes.len(), 2, "corners join");
+        let [a, b] = [&lakes[0], &lakes[1]];
+        assert_eq!((a.id, a.level, a.cells, a.area, a.volume), (1, 10.0, 5, 125.0, 9.0 * 25.0));
+        assert_eq!((a.mean_depth, a.max_depth, a.outlet), (1.8, 3.0, None));
+        assert_eq!((b.cells, b.outlet), (2, Some([2, 6])));
+        assert_eq!((numbers[(3, 3)], numbers[(1, 5)], numbers[(0, 0)]), (1, 2, 0));
+        let table = csv(&lakes);
+        assert!(table.ends_with("2,10.000,50.0,150.0,3.000,3.000,2,6\n") && table.lines().count() == 3, "{table}");
+        assert!(table.contains("\n1,10.000,125.0,225.0,1.800,3.000,,\n"));
+    }
+
+    #[test]
+    fn levels_part_lakes_and_edges_let_out() {
+        let (mut terrain, mut pools) = drawn(&[".....", ".aa..", ".....", "aa..."]);
+        pools[(1, 2)] = Height::saturating(1.5);
+        let (two, _) = lakes(&terrain, &pools).unwrap();
+        assert_eq!(
+            two.iter().map(|lake| (lake.cells, lake.outlet)).collect::<Vec<_>>(),
+            [(1, None), (1, Some([1, 1])), (2, Some([3, 0])),]
+        );
+        terrain.nodata = Some(Field::generate([4, 5], |i, _| i == 3));
+        assert_eq!(lakes(&terrain, &pools).unwrap().0.len(), 2);
+        assert!(lakes(&terrain, &Field::new([2, 2], Height::ZERO)).is_err());
+    }
+
+    #[test]
+    fn outlines_go_round_their_cells_and_islands_the_other_way() {
+        let (terrain, pools) = drawn(&["......", ".aaaa.", ".a.aa.", ".aaaa.", "......"]);
+        let (found, _) = lakes(&terrain, &pools).unwrap();
+        let [outer, island] = &found[0].outline[..] else { panic!("{:?}", found[0].outline) };
+        // Eight points each, corners cut by an eighth of a cell; the island's are of a single cell: a diamond.
+        assert_eq!((outer.len(), island.len()), (9, 5));
+        assert_eq!((twice(outer), twice(island)), (2.0 * (12.0 - 0.5), -2.0 * 0.5));
+        assert_eq!(outer.first(), outer.last());
+    }
+
+    #[test]
+    fn outlines_of_noise_hold_their_cells_and_never_meet() {
+        for seed in 0..30 {
+            let key = Key::new(seed, "lakes");
+            let size = [9 + seed as usize % 7, 8 + seed as usize % 11];
+            let mut terrain = Terrain::new(Grid::new(size, 1.0).unwrap());
+            terrain.ground.as_mut_slice().fill(Height::saturating(5.0));
+            let wet = |i: usize, j: usize| key.cell([i as i64, j as i64]).unit() < 0.55;
+            let pools = Field::generate(size, |i, j| Height::saturating(if wet(i, j) { 1.0 } else { 0.0 }));
+            let (found, numbers) = lakes(&terrain, &pools).unwrap();
+            let mut segments = Vec::new();
+            for lake in &found {
+                assert!(twice(&lake.outline[0]) > 0.0 && lake.outline[1..].iter().all(|line| twice(line) < 0.0));
+                // Even and odd crossings of a ray to the east tell what lies inside.
+                for i in 0..size[0] {
+                    for j in 0..size[1] {
+                        let (y, x) = (i as f64 + 0.5 + 1e-3, j as f64 + 0.5);
+                        let pairs = lake.outline.iter().flat_map(|line| line.windows(2));
+                        let crossed = pairs.filter(|p| {
+                            let t = (y - p[0][0]) / (p[1][0] - p[0][0]);
+                            (0.0..1.0).contains(&t) && p[0][1] + t * (p[1][1] - p[0][1]) > x
+                        });
+                        assert_eq!(crossed.count() % 2 == 1, numbers[(i, j)] == lake.id, "{seed}: {i}, {j}");
+                    }
+                }
+                segments.extend(lake.outline.iter().flat_map(|line| line.windows(2).map(|p| [p[0], p[1]])));
+            }
+            let turn =
+                |a: [f64; 2], b: [f64; 2], c: [f64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+            for (n, [a, b]) in segments.iter().enumerate() {
+                for [c, d] in &segments[..n] {
+                    let crosses =
+                        turn(*a, *b, *c) * turn(*a, *b, *d) < 0.0 && turn(*c, *d, *a) * turn(*c, *d, *b) < 0.0;
+                    assert!(!crosses, "seed {seed}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn areas_hold_their_islands_and_parts_stay_apart() {
+        for seed in 0..30 {
+            let key = Key::new(seed, "areas");
+            let numbers = Field::generate([9, 11], |i, j| (3.0 * key.cell([i as i64, j as i64]).unit()) as u32);
+            for corners in [true, false] {
+                for (number, lines) in outlines(&numbers, corners) {
+                    let count = lines.len();
+                    let whole: f64 = lines.iter().map(|line| twice(line)).sum();
+                    let areas = areas(lines);
+                    assert_eq!(areas.iter().map(Vec::len).sum::<usize>(), count, "every island has its area");
+                    for lines in &areas {
+                        assert!(lines[1..].iter().all(|island| twice(island) < 0.0));
+                        assert!(lines.iter().map(|line| twice(line)).sum::<f64>() > 0.0);
+                    }
+                    // Middles of cells lie inside where they are of the number: corners cut are an eighth of a cell.
+                    for (i, j) in (0..9).flat_map(|i| (0..11).map(move |j| (i, j))) {
+                        let inside =
+                            areas.iter().flatten().filter(|line| holds(line, [i as f64 + 0.5, j as f64 + 0.5]));
+                        assert_eq!(inside.count() % 2 == 1, numbers[(i, j)] == number);
+                    }
+                    assert!(whole > 0.0);
+                }
+            }
+        }
+    }
+}

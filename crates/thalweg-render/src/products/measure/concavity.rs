@@ -1,0 +1,184 @@
+//! How channels get gentler as their catchments grow.
+
+use crate::products::measure::drainage::step;
+use crate::products::measure::fit::{bins, line, power, quantile, thin};
+use crate::products::measure::ground::Ground;
+use crate::products::measure::network::Network;
+use crate::products::measure::spec::{Curve, Found, Measures, Scale, Spec, measures};
+use crate::products::measure::tree::Tree;
+use thalweg_flow::Drainage;
+
+pub(super) const SPECS: [Spec; 4] = measures! {
+    /// Channel slope falls as area^−θ; θ is about 0.45 where rivers cut rock that rises evenly.
+    concavity: "concavity θ, of slope and area", Network, unit "1", usual 0.3 to 0.7,
+        source "Whipple & Tucker 1999; Tucker & Whipple 2002";
+    /// Medians of slope lie near one line; two lines mean two rocks, rates of uplift or processes.
+    concavity_fit: "concavity θ, R² of the law", Network, unit "1", usual 0.7 to 1.0, source "Wobus et al. 2006";
+    /// Grows with uplift and hard rock: tens in old mountains, 100 to 500 in fast ones.
+    steepness: "steepness ksn, at θ = 0.45", Network, unit "m^0.9", usual 1.0 to 500.0, source "Kirby & Whipple 2012";
+    /// The θ by which a basin's channels fall on one line of height over χ; needs no slopes.
+    concavity_chi: "concavity θ, of χ plots", Network, unit "1", usual 0.2 to 0.8, source "Perron & Royden 2013";
+};
+
+/// Steps up and down the channel over which the slope at a cell is taken. Slopes from cell to cell would be those of
+/// rounded heights.
+const REACH: usize = 5;
+
+/// Bins a decade of area, and the fewest links in one. What a link has in a bin is one sample, however long it is: the
+/// cells of one river are no independent witnesses.
+const BINS: f64 = 5.0;
+const LEAST: usize = 5;
+
+pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Network, all: &mut Measures) {
+    let some = network.some();
+    let samples = slopes(ground, drainage, network);
+    let bins = bins(&samples, BINS, LEAST);
+    let medians: Vec<[f64; 2]> =
+        bins.into_iter().filter_map(|mut bin| Some([bin.x, quantile(&mut bin.values, 0.5)?])).collect();
+    let law = power(&medians, 4);
+    let found = some.and_then(|()| law.ok_or("channels of whole catchments span too few sizes"));
+    // ks = S·A^θref, A in m².
+    let mut steep: Vec<f64> = samples.iter().map(|[a, s]| s * libm::pow(a * 1e6, 0.45)).collect();
+    let none = "no channel of a whole catchment is long enough";
+    let steepness: Found = some.and_then(|()| quantile(&mut steep, 0.5).ok_or(none));
+    let chi = some.and_then(|()| chi(ground, drainage, network));
+    all.take(&SPECS, [found.map(|law| -law.exponent), found.map(|law| law.r2), steepness, chi]);
+    if medians.is_empty() {
+        return;
+    }
+    let (x, y, scale) = ("catchment (km²)", "channel slope (m/m)", Scale::Logarithmic);
+    all.curves.push(Curve { name: "slope_area", x, y, scale, points: medians, law });
+    let above: Vec<[f64; 2]> = samples.into_iter().filter(|s| s[1] > 0.0).collect();
+    all.curves.push(Curve { name: "slope_area_cloud", x, y, scale, points: thin(&above, CLOUD), law: None });
+}
+
+/// The most points of a cloud.
+const CLOUD: usize = 1500;
+
+/// Catchment (km²) and slope of the channels of whole catchments: means over the cells that a link has in a bin, the slope
+/// at a cell taken [`REACH`] steps up the main stem and as many down.
+fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f64; 2]> {
+    let cell_area = ground.terrain.grid.cell_area() * 1e-6;
+    let height = |k: usize| ground.terrain.ground[k].metres();
+    let areas = drainage.cells().as_slice();
+    // The cell above each on the main stem: of the greatest catchment.
+    let mut stem: Vec<Option<usize>> = vec![None; network.links.len()];
+    for (n, link) in network.links.iter().enumerate() {
+        let area = |n: usize| network.links[n].area;
+        if let Some(next) = link.next
+            && stem[next].is_none_or(|other| area(other) < area(n))
+        {
+            stem[next] = Some(n);
+        }
+    }
+    let mut samples = Vec::new();
+    let mut path: Vec<usize> = Vec::new();
+    for (n, link) in network.links.iter().enumerate().filter(|(_, link)| link.whole) {
+        // The link's cells, with some above and below.
+        path.clear();
+        let mut up = stem[n];
+        while let Some(m) = up.filter(|_| path.len() < REACH) {
+            path.extend(network.links[m].cells.iter().rev().take(REACH - path.len()).map(|k| *k as usize));
+            up = stem[m];
+        }
+        path.reverse();
+        let first = path.len();
+        path.extend(link.cells.iter().map(|k| *k as usize));
+        let last = path.len();
+        while let Some(next) = path.last().and_then(|k| drainage.next(*k)).filter(|_| path.len() < last + REACH) {
+            path.push(next);
+        }
+        let found = (first..last).filter_map(|at| {
+            // Whole reaches alone: slopes over a few cells scatter.
+            let reach = path.get(at.checked_sub(REACH)?..=at + REACH)?;
+            let steps = reach[..2 * REACH].iter().map(|k| step(drainage.directions()[*k]));
+            let drop = height(reach[0]) - height(reach[2 * REACH]);
+            let area = libm::log10(f64::from(areas[path[at]]) * cell_area);
+            Some([area, drop / (steps.sum::<f64>() * ground.cell())])
+        });
+        let found: Vec<[f64; 2]> = found.collect();
+        // Downstream catchments only grow, so a bin's cells lie side by side.
+        for bin in found.chunk_by(|a, b| (a[0] * BINS).floor() == (b[0] * BINS).floor()) {
+            let [area, slope] = [0, 1].map(|c| bin.iter().map(|s| s[c]).sum::<f64>() / bin.len() as f64);
+            samples.push([libm::exp10(area), slope]);
+        }
+    }
+    samples
+}
+
+/// Fewest cells of channel, and links, of a basin whose χ plot is asked.
+const BASIN: (usize, usize) = (100, 5);
+
+/// The median, by channel cells, of the basins' best θ.
+fn chi(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Found {
+    let mut best: Vec<(f64, usize)> = Vec::new();
+    for tree in Tree::whole(network) {
+        let profile = Profile::of(ground, drainage, network, &tree);
+        if profile.nodes.len() >= BASIN.0 && tree.links.len() >= BASIN.1 {
+            best.extend(profile.best().map(|theta| (theta, profile.nodes.len())));
+        }
+    }
+    best.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let half = best.iter().map(|(_, n)| n).sum::<usize>().div_ceil(2);
+    let mut sum = 0;
+    let middle = best.iter().find(|(_, n)| {
+        sum += n;
+        sum >= half
+    });
+    middle.map(|(theta, _)| *theta).ok_or("no whole basin has five links and 100 cells of channel")
+}
+
+/// The channels of one basin, for χ.
+struct Profile {
+    /// By cell, mouth first: number of the one below, ln of the catchment in cells, steps down, height over the mouth.
+    nodes: Vec<(usize, f64, f64, f64)>,
+}
+
+impl Profile {
+    fn of(ground: &Ground<'_>, drainage: &Drainage, network: &Network, tree: &Tree) -> Self {
+        let height = |k: u32| ground.terrain.ground[k as usize].metres();
+        let mut nodes: Vec<(usize, f64, f64, f64)> = Vec::new();
+        // The first cell's number of each link that is done, in the order of the tree.
+        let mut first = vec![0usize; tree.links.len()];
+        let mut base = 0.0;
+        for (n, (link, below)) in tree.links.iter().enumerate() {
+            let mut down = below.map_or(0, |below| first[below]);
+            for (m, k) in network.links[*link].cells.iter().enumerate().rev() {
+                if nodes.is_empty() {
+                    base = height(*k);
+                }
+                let area = libm::log(f64::from(drainage.cells()[*k as usize]));
+                nodes.push((down, area, step(drainage.directions()[*k as usize]), height(*k) - base));
+                down = nodes.len() - 1;
+                if m == 0 {
+                    first[n] = down;
+                }
+            }
+        }
+        Self { nodes }
+    }
+
+    /// The θ from 0 to 1.2 of which height over χ is nearest to a line.
+    fn best(&self) -> Option<f64> {
+        let top = |thetas: &mut dyn Iterator<Item = f64>| {
+            let fits = thetas.filter_map(|theta| Some((theta, self.fit(theta)?)));
+            fits.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(theta, _)| theta)
+        };
+        let rough = top(&mut (0..=12).map(|k| 0.1 * f64::from(k)))?;
+        top(&mut (-9..=9).map(|k| rough + 0.01 * f64::from(k)).filter(|theta| (0.0..=1.2).contains(theta)))
+    }
+
+    /// R² of height over χ: the sum of steps times (A/A at the mouth)^−θ.
+    fn fit(&self, theta: f64) -> Option<f64> {
+        let powers: Vec<f64> = self.nodes.iter().map(|node| libm::exp(-theta * node.1)).collect();
+        let mut chi = vec![0.0; self.nodes.len()];
+        for n in 1..self.nodes.len() {
+            let (down, _, length, _) = self.nodes[n];
+            chi[n] = chi[down] + 0.5 * (powers[n] + powers[down]) * length;
+        }
+        // Scaled to 1, lest squares of small powers vanish.
+        let most = chi.iter().copied().fold(0.0, f64::max);
+        let points: Vec<[f64; 2]> = chi.iter().zip(&self.nodes).map(|(chi, node)| [chi / most, node.3]).collect();
+        (most > 0.0).then(|| line(&points)).flatten().map(|line| line.r2)
+    }
+}

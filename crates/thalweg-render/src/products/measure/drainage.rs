@@ -1,0 +1,194 @@
+//! [`Catchments`]: where water of the filled ground goes; what the ground holds back before it is filled.
+
+use crate::products::measure::ground::Ground;
+use crate::products::measure::spec::{Measures, Spec, measures, need_land};
+use thalweg_core::terrain::POOL;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_flow::{Directions, Drainage, LENGTHS, Land, PIT, Part, d8, outlets};
+
+pub(super) const SPECS: [Spec; 6] = measures! {
+    /// Running water fills or cuts through pits; elevation models have some from noise, trees and bridges.
+    pits: "pits, by area", Drainage, unit "1/km²", usual 0.0 to 3.0, source "Lindsay & Creed 2005";
+    /// Under 5 % but for karst, dunes and land just left by ice.
+    pit_cells: "land under the fill", Drainage, unit "%", usual 0.0 to 5.0, source "Lindsay & Creed 2005";
+    /// Centimetres where rivers rule.
+    pit_volume: "volume to fill, over all land", Drainage, unit "m", usual 0.0 to 0.5, source "Lindsay & Creed 2005";
+    /// A few metres are faults of the survey; tens and more are lakes, quarries and gorges that cells close.
+    pit_depth: "deepest fill", Drainage, unit "m", source "Lindsay & Creed 2005";
+    /// To the edge, the sea or a lake: all real land with rivers, 5 % to 20 % of elevation models: pits cut rivers.
+    drained: "land that drains unfilled", Drainage, unit "%", source "O'Callaghan & Mark 1984";
+    /// Lakes, and heights rounded to whole metres.
+    level_cells: "land without any slope", Drainage, unit "%", usual 0.0 to 5.0, source "Garbrecht & Martz 1997";
+};
+
+/// The drainage of the ground, and what lies above each cell of it.
+pub(super) struct Catchments {
+    pub drainage: Drainage,
+    /// Whether all that drains through a cell begins inside: none of it at an edge or beside missing data, where land
+    /// goes on unseen and catchments are cut.
+    pub whole: Vec<bool>,
+    /// Metres to the farthest divide.
+    pub length: Vec<f64>,
+}
+
+impl Catchments {
+    pub fn of(ground: &Ground<'_>) -> Self {
+        let land = Land::of(ground.terrain);
+        let drainage = Drainage::of(&land);
+        let parts = land.parts();
+        let mut whole = vec![true; parts.len()];
+        let mut length = vec![0.0f64; whole.len()];
+        for &k in drainage.order() {
+            let k = k as usize;
+            if let Some(n) = drainage.next(k) {
+                let step = step(drainage.directions()[k]);
+                length[n] = length[n].max(length[k] + step * ground.cell());
+                whole[n] &= whole[k] && parts[k] != Part::Rim;
+            }
+        }
+        Self { drainage, whole, length }
+    }
+
+    /// `level` is the number of [`level_cells`].
+    pub fn measure(&self, ground: &Ground<'_>, level: u64, all: &mut Measures) {
+        if let Err(missing) = need_land(ground.count) {
+            return all.leave(&SPECS, missing);
+        }
+        let raw = d8::directions(&Land::of(ground.terrain));
+        let count = ground.count as f64;
+        let (mut under, mut volume, mut deepest) = (0u64, 0i128, 0i64);
+        for [i, j] in ground.cells() {
+            let depth = i64::from(self.drainage.filled()[(i, j)].0) - i64::from(ground.terrain.ground[(i, j)].0);
+            under += u64::from(depth > 0);
+            volume += i128::from(depth);
+            deepest = deepest.max(depth);
+        }
+        let share = |n: u64| Ok(100.0 * n as f64 / count);
+        all.take(
+            &SPECS,
+            [
+                Ok(pits(ground, &raw) as f64 / ground.area()),
+                share(under),
+                Ok(volume as f64 / UNITS / count),
+                Ok(deepest as f64 / UNITS),
+                share(drained(ground)),
+                share(level),
+            ],
+        );
+    }
+}
+
+/// Takes what can be told without the drainage of the whole map, and leaves out the others.
+pub(super) fn take_local(count: usize, level: u64, missing: &'static str, all: &mut Measures) {
+    let level = need_land(count).map(|()| 100.0 * level as f64 / count as f64);
+    all.take(&SPECS, [Err(missing), Err(missing), Err(missing), Err(missing), Err(missing), level]);
+}
+
+/// Land that has no slope.
+pub(super) fn level_cells(ground: &Ground<'_>) -> u64 {
+    ground.cells().filter(|[i, j]| is_level(ground, *i, *j)).count() as u64
+}
+
+/// Length of a step into a direction, in cells.
+pub(super) fn step(direction: u8) -> f64 {
+    LENGTHS[usize::from(direction % 2)]
+}
+
+/// Hollows without a way out: level bottoms of touching cells count once.
+fn pits(ground: &Ground<'_>, raw: &Directions) -> u64 {
+    let land = Land::of(ground.terrain);
+    let cols = raw.cols();
+    let mut open: Vec<bool> = raw.as_slice().iter().map(|d| *d == PIT).collect();
+    let mut pits = 0;
+    let mut rest = Vec::new();
+    for k in 0..open.len() {
+        if std::mem::take(&mut open[k]) {
+            pits += 1;
+            rest.push(k);
+        }
+        while let Some(k) = rest.pop() {
+            for (_, [r, c]) in land.around(k / cols, k % cols) {
+                if std::mem::take(&mut open[r * cols + c]) {
+                    rest.push(r * cols + c);
+                }
+            }
+        }
+    }
+    pits
+}
+
+/// Cells of land that drain with nothing filled; water that stands in the layer of pools is a lake.
+fn drained(ground: &Ground<'_>) -> u64 {
+    let lakes = match ground.terrain.heights(&POOL) {
+        Some(pools) => pools.map(|depth| depth.0 > 0),
+        None => Field::new(ground.land.size(), false),
+    };
+    let drains = outlets::drains(&Land::of(ground.terrain), &lakes);
+    drains.as_slice().iter().zip(ground.land.as_slice()).filter(|(drains, land)| **drains && **land).count() as u64
+}
+
+/// Whether no neighbour of cell (i, j) is of another height.
+fn is_level(ground: &Ground<'_>, i: usize, j: usize) -> bool {
+    let heights = &ground.terrain.ground;
+    let land = Land::of(ground.terrain);
+    land.around(i, j).all(|(_, [r, c])| heights[(r, c)] == heights[(i, j)] || ground.terrain.is_nodata(r, c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::products::measure::testing::terrain;
+    use crate::products::measure::{MeasureSettings, measure};
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::height::Height;
+    use thalweg_flow::{OUT, downstream};
+
+    #[test]
+    fn pits_by_hand() {
+        // A plane that falls westward by 1 m a cell of 10 m, with three hollows: one cell 5 m under its lowest neighbour,
+        // two level cells 3 m under theirs, one cell 0.5 m under.
+        let mut ground = terrain([20, 20], 10.0, |x, _| 0.1 * x + 100.0);
+        ground.ground[(5, 5)] = Height::saturating(99.0);
+        ground.ground[(10, 10)] = Height::saturating(106.0);
+        ground.ground[(10, 11)] = Height::saturating(106.0);
+        ground.ground[(15, 15)] = Height::saturating(113.5);
+        let found = measure(&ground, &MeasureSettings::default()).unwrap();
+        assert_eq!(found.value("pits").unwrap(), 3.0 / 0.04);
+        assert_eq!(found.value("pit_cells").unwrap(), 1.0);
+        assert_eq!(found.value("pit_depth").unwrap(), 5.0);
+        assert_eq!(found.value("pit_volume").unwrap(), (5.0 + 3.0 + 3.0 + 0.5) / 400.0);
+        assert_eq!(found.value("level_cells").unwrap(), 0.0);
+    }
+
+    #[test]
+    fn ways_out_and_lengths_equal_a_walk_from_every_cell() {
+        for seed in 0..20 {
+            let key = Key::new(seed, "walk");
+            let mut ground =
+                terrain([15, 18], 10.0, |x, y| (key.cell([x as i64, y as i64]).unit() * 8.0).floor() + 0.05 * x);
+            ground.nodata = Some(Field::generate([15, 18], |i, j| key.and(1).cell([i as i64, j as i64]).unit() < 0.04));
+            let of = Ground::of(&ground);
+            let catchments = Catchments::of(&of);
+            let drainage = &catchments.drainage;
+            let raw = d8::directions(&Land::of(&ground));
+            let (mut out, mut longest) = (0, vec![0.0f64; 270]);
+            for k in (0..270).filter(|k| of.land[*k]) {
+                let mut at = k;
+                while let Some(next) = downstream(at, raw[at], 18) {
+                    at = next;
+                }
+                out += u64::from(raw[at] == OUT);
+                let (mut at, mut length) = (k, 0.0);
+                while let Some(next) = drainage.next(at) {
+                    length += step(drainage.directions()[at]) * 10.0;
+                    at = next;
+                    longest[at] = longest[at].max(length);
+                }
+            }
+            assert_eq!(drained(&of), out, "{seed}");
+            // Sums of the same steps in the same order.
+            assert_eq!(catchments.length, longest, "{seed}");
+        }
+    }
+}

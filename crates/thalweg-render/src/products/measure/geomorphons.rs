@@ -1,0 +1,220 @@
+//! Landforms by line of sight.
+
+use rayon::prelude::*;
+
+use crate::products::measure::ground::Ground;
+use crate::products::measure::spec::{Curve, Group, MeasureSettings, Measures, Scale, Spec};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::{LENGTHS, STEPS};
+
+const fn form(name: &'static str, title: &'static str, nature: &'static str) -> Spec {
+    let source = "Jasiewicz & Stepinski 2013; real models, docs/measure.md";
+    Spec { name, group: Group::Texture, title, unit: "%", usual: None, nature, source }
+}
+
+pub(super) const SPECS: [Spec; 10] = [
+    form("form_flat", "landforms: flat", "Plains, terraces, lakes; next to none in mountains."),
+    form("form_peak", "landforms: peak", "0.2 % to 4 %: lower ground all round."),
+    form("form_ridge", "landforms: ridge", "7 % to 15 %, about as much as valleys."),
+    form("form_shoulder", "landforms: shoulder", "Level above, a slope below: rims of plateaus."),
+    form("form_spur", "landforms: spur", "15 % to 20 %: convex parts of slopes."),
+    form("form_slope", "landforms: slope", "30 % to 60 %: most of the land."),
+    form("form_hollow", "landforms: hollow", "8 % to 20 %: concave parts of slopes, where water gathers."),
+    form("form_footslope", "landforms: footslope", "A slope above, level below: fans, rims of valley floors."),
+    form("form_valley", "landforms: valley", "7 % to 15 %, about as much as ridges."),
+    form("form_pit", "landforms: pit", "0.7 % to 5 %: hollows, and valley floors that walls hide from below."),
+];
+
+/// The form by numbers of lower (row) and higher (column) directions, as numbers of [`SPECS`]; the table of the paper's
+/// figure 4. Pairs of more than eight do not occur.
+const TABLE: [&[u8]; 9] = [
+    &[0, 0, 0, 7, 7, 8, 8, 8, 9],
+    &[0, 0, 7, 7, 7, 8, 8, 8],
+    &[0, 3, 5, 5, 6, 6, 8],
+    &[3, 3, 5, 5, 5, 6],
+    &[3, 3, 4, 5, 5],
+    &[2, 2, 4, 4],
+    &[2, 2, 2],
+    &[2, 2],
+    &[1],
+];
+
+/// Landforms that are looked at in one pass.
+#[derive(Default)]
+pub(super) struct Forms([u64; 10]);
+
+impl Forms {
+    /// Rows beside those that count reach as far as sights do.
+    pub fn look(&mut self, ground: &Ground<'_>, settings: &MeasureSettings) {
+        self.0.iter_mut().zip(counts(ground, settings)).for_each(|(all, count)| *all += count);
+    }
+
+    pub fn take(&self, all: &mut Measures) {
+        take(self.0, all);
+    }
+}
+
+fn take(counts: [u64; 10], all: &mut Measures) {
+    let sum: u64 = counts.iter().sum();
+    let missing = "no land has eight neighbours with data";
+    let share = |n: u64| if sum > 0 { Ok(100.0 * n as f64 / sum as f64) } else { Err(missing) };
+    all.take(&SPECS, counts.map(share));
+    if sum > 0 {
+        let points = (0..10).map(|k| [k as f64, 100.0 * counts[k] as f64 / sum as f64]).collect();
+        all.curves.push(Curve {
+            name: "landforms",
+            x: "flat, peak, ridge, shoulder, spur, slope, hollow, footslope, valley, pit",
+            y: "share of land (%)",
+            scale: Scale::Linear,
+            points,
+            law: None,
+        });
+    }
+}
+
+/// Cells of land of each form. Cells beside the edge or beside missing data are left out; sights end at both. The sea
+/// counts as its surface.
+fn counts(ground: &Ground<'_>, settings: &MeasureSettings) -> [u64; 10] {
+    let terrain = ground.terrain;
+    let [rows, cols] = terrain.grid.size;
+    let sea = terrain.grid.sea_level.unwrap_or(Height(i32::MIN));
+    // What is not there is neither above nor below anything: no comparison with NaN is true.
+    let seen = Field::generate(terrain.grid.size, |i, j| match terrain.is_nodata(i, j) {
+        true => f32::NAN,
+        false => terrain.ground[(i, j)].max(sea).metres_f32(),
+    });
+    let limit = libm::tan(settings.flatness.to_radians()) as f32;
+    let inner = ground.own.start.max(1)..ground.own.end.min(rows.saturating_sub(1));
+    let by_rows: Vec<[u64; 10]> = inner
+        .into_par_iter()
+        .map_init(
+            || Sight::new(cols),
+            |sight, i| {
+                sight.look(&seen, i, terrain.grid.cell, settings.search, limit);
+                let mut counts = [0; 10];
+                for j in 1..cols.saturating_sub(1) {
+                    let whole = (i - 1..=i + 1).all(|r| (j - 1..=j + 1).all(|c| !seen[(r, c)].is_nan()));
+                    if ground.land[(i, j)] && whole {
+                        let form = TABLE[usize::from(sight.lower[j])][usize::from(sight.higher[j])];
+                        counts[usize::from(form)] += 1;
+                    }
+                }
+                counts
+            },
+        )
+        .collect();
+    let mut counts = [0; 10];
+    by_rows.iter().for_each(|row| (0..10).for_each(|k| counts[k] += row[k]));
+    counts
+}
+
+/// What a row of cells sees: scratch.
+struct Sight {
+    /// Greatest and least rise per metre in the direction at hand.
+    most: Vec<f32>,
+    least: Vec<f32>,
+    /// Directions in which ground rises above the horizontal more than it falls below, and the other way round.
+    higher: Vec<u8>,
+    lower: Vec<u8>,
+}
+
+impl Sight {
+    fn new(cols: usize) -> Self {
+        Self { most: vec![0.0; cols], least: vec![0.0; cols], higher: vec![0; cols], lower: vec![0; cols] }
+    }
+
+    /// Looks from row `i` into all eight directions; the row's first and last cells mean nothing.
+    fn look(&mut self, seen: &Field<f32>, i: usize, cell: f64, search: usize, limit: f32) {
+        let [rows, cols] = seen.size();
+        let here = seen.row(i);
+        self.higher.fill(0);
+        self.lower.fill(0);
+        for [di, dj] in STEPS {
+            self.most.fill(f32::NEG_INFINITY);
+            self.least.fill(f32::INFINITY);
+            let length = LENGTHS[usize::from(di != 0 && dj != 0)] * cell;
+            for step in 1..=search as isize {
+                let Some(r) = i.checked_add_signed(di * step).filter(|r| *r < rows) else { break };
+                let shift = dj * step;
+                if shift.unsigned_abs() >= cols {
+                    break;
+                }
+                let share = (1.0 / (length * step as f64)) as f32;
+                let (from, to) = ((-shift).max(0) as usize, cols - shift.max(0) as usize);
+                let there = &seen.row(r)[from.wrapping_add_signed(shift)..to.wrapping_add_signed(shift)];
+                let bounds = self.most[from..to].iter_mut().zip(&mut self.least[from..to]);
+                for (((most, least), z), there) in bounds.zip(&here[from..to]).zip(there) {
+                    let rise = (there - z) * share;
+                    *most = if rise > *most { rise } else { *most };
+                    *least = if rise < *least { rise } else { *least };
+                }
+            }
+            for j in 0..cols {
+                let (up, down) = (self.most[j], self.least[j]);
+                // Both angles together against the limit: tan(α + β) = (a + b) / (1 − a·b), without the tangents' turns.
+                let (sum, rest) = (up + down, limit * (1.0 - up * down));
+                self.higher[j] += u8::from(sum > 0.0 && sum > rest);
+                self.lower[j] += u8::from(sum < 0.0 && -sum > rest);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::products::measure::testing::{terrain, turned};
+
+    fn forms(size: [usize; 2], z: impl Fn(f64, f64) -> f64 + Sync, search: usize) -> [u64; 10] {
+        let terrain = terrain(size, 10.0, z);
+        counts(&Ground::of(&terrain), &MeasureSettings { search, ..MeasureSettings::default() })
+    }
+
+    /// The form of the middle cell of three by three, looking one cell far.
+    fn middle(z: impl Fn(f64, f64) -> f64 + Sync) -> &'static str {
+        let found = forms([3, 3], move |x, y| z(x - 10.0, y - 10.0), 1);
+        assert_eq!(found.iter().sum::<u64>(), 1);
+        SPECS[found.iter().position(|n| *n == 1).unwrap()].name
+    }
+
+    #[test]
+    fn ten_forms_by_hand() {
+        assert_eq!(middle(|_, _| 7.0), "form_flat");
+        assert_eq!(middle(|x, y| -(x * x + y * y) / 10.0), "form_peak");
+        assert_eq!(middle(|x, y| (x * x + y * y) / 10.0), "form_pit");
+        assert_eq!(middle(|x, _| -x.abs()), "form_ridge"); // 6 lower, 2 level
+        assert_eq!(middle(|x, _| x.abs()), "form_valley");
+        assert_eq!(middle(|x, _| x), "form_slope"); // 3 lower, 3 higher, 2 level
+        assert_eq!(middle(|x, _| x.max(0.0)), "form_footslope"); // 3 higher, 5 level
+        assert_eq!(middle(|x, _| x.min(0.0)), "form_shoulder"); // 3 lower, 5 level
+        // A slope bent about its fall line: 3 higher and 5 lower, and the other way round.
+        assert_eq!(middle(|x, y| y - 0.9 * x.abs()), "form_spur");
+        assert_eq!(middle(|x, y| y + 0.9 * x.abs()), "form_hollow");
+    }
+
+    #[test]
+    fn every_pair_of_counts_has_a_form() {
+        for (lower, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.len(), 9 - lower);
+            assert!(row.iter().all(|form| usize::from(*form) < SPECS.len()));
+        }
+    }
+
+    #[test]
+    fn sight_reaches_as_far_as_it_is_told() {
+        // A plain with a wall from column 25 on. Cells up to `search` columns before it see it in the east and on both
+        // diagonals: footslopes. Of those k columns away, k − 1 rows at either end miss one diagonal.
+        let wall = |x: f64, _: f64| if x >= 250.0 { 40.0 } else { 0.0 };
+        assert_eq!(forms([41, 41], wall, 2)[7], 2 * 39 - 2);
+        assert_eq!(forms([41, 41], wall, 10)[7], 10 * 39 - 90);
+    }
+
+    #[test]
+    fn a_turn_changes_no_count() {
+        let ground = terrain([40, 60], 10.0, |x, y| 30.0 * (x / 70.0).sin() + 20.0 * (y / 45.0).cos() + 0.05 * x);
+        let settings = MeasureSettings::default();
+        let counted = |t: &thalweg_core::terrain::Terrain| counts(&Ground::of(t), &settings);
+        assert_eq!(counted(&ground), counted(&turned(&ground)));
+    }
+}

@@ -1,0 +1,119 @@
+//! [`Ground`]: the land of a terrain, and the plane or paraboloid that fits a cell and its neighbours best.
+
+use std::ops::Range;
+
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::height::UNITS;
+
+/// A terrain and what of it is land; or some rows of one, with others about them that are looked at and do not count.
+pub(super) struct Ground<'a> {
+    pub terrain: &'a Terrain,
+    /// Whether a cell has data and lies above the sea.
+    pub land: Field<bool>,
+    /// Number of cells of land that count.
+    pub count: usize,
+    /// Rows and columns of the whole map, and the number in it of the first row that is here.
+    pub map: Size,
+    pub first: usize,
+    /// Those of its rows that count.
+    pub own: Range<usize>,
+}
+
+/// First and second derivatives of the ground by metres eastward (x) and northward (y).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Derivatives {
+    pub x: f64,
+    pub y: f64,
+    pub xx: f64,
+    pub yy: f64,
+    pub xy: f64,
+}
+
+impl<'a> Ground<'a> {
+    pub fn of(terrain: &'a Terrain) -> Self {
+        Self::rows(terrain, terrain.grid.size, 0, 0..terrain.grid.rows())
+    }
+
+    /// Rows of a map of so many rows and columns, of which `terrain` holds those from `first` on, and `own` of these count.
+    pub fn rows(terrain: &'a Terrain, map: Size, first: usize, own: Range<usize>) -> Self {
+        let sea = terrain.grid.sea_level;
+        let dry = |i, j| !terrain.is_nodata(i, j) && sea.is_none_or(|sea| terrain.ground[(i, j)] > sea);
+        let land = Field::generate(terrain.grid.size, dry);
+        let count = own.clone().map(|i| land.row(i).iter().filter(|land| **land).count()).sum();
+        Self { terrain, land, count, map, first, own }
+    }
+
+    /// Side of a cell in metres.
+    pub fn cell(&self) -> f64 {
+        self.terrain.grid.cell
+    }
+
+    /// Area of the land in km².
+    pub fn area(&self) -> f64 {
+        self.count as f64 * self.terrain.grid.cell_area() * 1e-6
+    }
+
+    /// The cells of land that count, row by row.
+    pub fn cells(&self) -> impl Iterator<Item = [usize; 2]> {
+        let dry = |i: usize| self.land.row(i).iter().enumerate().filter(|(_, land)| **land);
+        self.own.clone().flat_map(move |i| dry(i).map(move |(j, _)| [i, j]))
+    }
+
+    /// Derivatives at cell (i, j) of the second-order surface that fits it and its eight neighbours best (Evans 1972);
+    /// `None` where one of them has no data.
+    pub fn derivatives(&self, i: usize, j: usize) -> Option<Derivatives> {
+        let [rows, cols] = self.terrain.grid.size;
+        if i == 0 || j == 0 || i + 1 >= rows || j + 1 >= cols {
+            return None;
+        }
+        if let Some(mask) = &self.terrain.nodata
+            && (i - 1..=i + 1).any(|r| mask.row(r)[j - 1..=j + 1].contains(&true))
+        {
+            return None;
+        }
+        // Integers: exact, so a turned terrain has its derivatives turned to the last bit.
+        let heights = &self.terrain.ground;
+        let z = |r: usize, c: usize| i64::from(heights[(r, c)].0);
+        let [nw, n, ne] = [z(i - 1, j - 1), z(i - 1, j), z(i - 1, j + 1)];
+        let [w, o, e] = [z(i, j - 1), z(i, j), z(i, j + 1)];
+        let [sw, s, se] = [z(i + 1, j - 1), z(i + 1, j), z(i + 1, j + 1)];
+        let cell = self.cell();
+        let (first, second) = (1.0 / (6.0 * cell * UNITS), 1.0 / (3.0 * cell * cell * UNITS));
+        Some(Derivatives {
+            x: (ne + e + se - nw - w - sw) as f64 * first,
+            y: (nw + n + ne - sw - s - se) as f64 * first,
+            xx: (nw + w + sw + ne + e + se - 2 * (n + o + s)) as f64 * second,
+            yy: (nw + n + ne + sw + s + se - 2 * (w + o + e)) as f64 * second,
+            xy: (ne + sw - nw - se) as f64 * (0.75 * second),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::products::measure::testing::terrain;
+
+    #[test]
+    fn a_paraboloid_has_its_derivatives() {
+        // z = 2x − y + x²/2 + y²/4 − xy/8 in binary fractions: exact in units.
+        let (n, cell) = (9, 4.0);
+        let ground = terrain([n, n], cell, |x, y| 2.0 * x - y + 0.5 * x * x + 0.25 * y * y - 0.125 * x * y);
+        let found = Ground::of(&ground);
+        for i in 1..n - 1 {
+            for j in 1..n - 1 {
+                let (x, y) = (j as f64 * cell, (n - 1 - i) as f64 * cell);
+                let want =
+                    Derivatives { x: 2.0 + x - 0.125 * y, y: -1.0 + 0.5 * y - 0.125 * x, xx: 1.0, yy: 0.5, xy: -0.125 };
+                let got = found.derivatives(i, j).unwrap();
+                for (a, b) in
+                    [(got.x, want.x), (got.y, want.y), (got.xx, want.xx), (got.yy, want.yy), (got.xy, want.xy)]
+                {
+                    assert!((a - b).abs() < 1e-12, "{got:?} {want:?}");
+                }
+            }
+        }
+        assert!(found.derivatives(0, 3).is_none() && found.derivatives(3, n - 1).is_none());
+    }
+}

@@ -1,0 +1,88 @@
+//! How much of the land lies how high.
+
+use crate::products::measure::ground::Ground;
+use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures, need_land};
+use thalweg_core::terrain::height::UNITS;
+
+pub(super) const SPECS: [Spec; 4] = measures! {
+    /// Hills tens to hundreds, mountains 1000 m to 5000 m over tens of kilometres.
+    relief: "highest less lowest land", Relief, unit "m", source "Ahnert 1970";
+    /// Land stands about 800 m above the sea on average.
+    mean_height: "mean height of land", Relief, unit "m", source "Eakins & Sharman 2012";
+    /// Above 0.6 young land, little cut; 0.35 to 0.6 in balance; below 0.35 low land with lone mountains.
+    hypsometric_integral: "hypsometric integral", Relief, unit "1", usual 0.35 to 0.6,
+        source "Strahler 1952; Pike & Wilson 1971";
+    /// Above 0 where much land is low and little high, as about rivers; below 0 for cut plateaus.
+    hypsometric_skewness: "skewness of heights", Relief, unit "1", usual -0.5 to 1.5, source "Harlin 1978";
+};
+
+/// Steps of the hypsometric curve.
+const STEPS: usize = 100;
+
+/// Heights that are looked at in two passes.
+#[derive(Default)]
+pub(super) struct Hypsometry {
+    range: Option<[i32; 2]>,
+    sum: i128,
+    count: usize,
+    /// Second and third moment of relative height about the mean, unless over the number.
+    moments: [f64; 2],
+    /// Cells by the last step of relative height that they reach.
+    reached: Vec<u64>,
+}
+
+impl Hypsometry {
+    pub fn look(&mut self, ground: &Ground<'_>, pass: usize) {
+        let heights = ground.cells().map(|[i, j]| ground.terrain.ground[(i, j)].0);
+        if pass == 0 {
+            for h in heights {
+                self.range = Some(self.range.map_or([h; 2], |[low, high]| [low.min(h), high.max(h)]));
+                self.sum += i128::from(h);
+                self.count += 1;
+            }
+        } else if let (1, Some([low, high])) = (pass, self.range.filter(|[low, high]| high > low)) {
+            let (mean, relief) = (self.sum as f64 / self.count as f64, f64::from(high) - f64::from(low));
+            let [low, wide] = [i64::from(low), i64::from(high) - i64::from(low)];
+            self.reached.resize(STEPS + 1, 0);
+            for h in heights {
+                let off = (f64::from(h) - mean) / relief;
+                self.moments = [self.moments[0] + off.powi(2), self.moments[1] + off.powi(3)];
+                self.reached[((i64::from(h) - low) * STEPS as i64 / wide) as usize] += 1;
+            }
+        }
+    }
+
+    pub fn take(&self, all: &mut Measures) {
+        let [low, high] = self.range.unwrap_or_default().map(f64::from);
+        let (count, relief) = (self.count as f64, high - low);
+        let mean = self.sum as f64 / count;
+        let some = need_land(self.count);
+        let varied = some.and(if high > low { Ok(()) } else { Err("all land has one height") });
+        let skewness = varied.map(|()| {
+            let deviation = (self.moments[0] / count).sqrt();
+            self.moments[1] / count / (deviation * deviation * deviation)
+        });
+        let integral = varied.map(|()| (mean - low) / relief);
+        all.take(&SPECS, [some.map(|()| relief / UNITS), some.map(|()| mean / UNITS), integral, skewness]);
+        if varied.is_err() {
+            return;
+        }
+        let mut above = 0;
+        let mut points: Vec<[f64; 2]> = (0..=STEPS)
+            .rev()
+            .map(|k| {
+                above += self.reached.get(k).copied().unwrap_or_default();
+                [above as f64 / count, k as f64 / STEPS as f64]
+            })
+            .collect();
+        points.insert(0, [0.0, 1.0]);
+        all.curves.push(Curve {
+            name: "hypsometric_curve",
+            x: "share of land above",
+            y: "relative height",
+            scale: Scale::Linear,
+            points,
+            law: None,
+        });
+    }
+}

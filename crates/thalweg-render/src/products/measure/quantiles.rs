@@ -1,0 +1,111 @@
+//! [`Quantiles`] of values that are gone through several times and never held.
+
+/// How often values are gone through: each time 16 further bits of where they lie are known.
+pub(super) const PASSES: usize = 4;
+
+const BITS: usize = 16;
+
+/// The values under which shares of all lie, those that sorting them would give.
+pub(super) struct Quantiles<const N: usize> {
+    shares: [f64; N],
+    /// Of each share how many of the values that begin as its own lie below it, and how it begins.
+    ranks: [u64; N],
+    begins: [u64; N],
+    /// Values of each share that begin as it does, by their next bits.
+    counts: Vec<Vec<u64>>,
+    pass: usize,
+    /// Number of values.
+    pub count: u64,
+}
+
+impl<const N: usize> Quantiles<N> {
+    pub fn new(shares: [f64; N]) -> Self {
+        Self { shares, ranks: [0; N], begins: [0; N], counts: vec![vec![0; 1 << BITS]; N], pass: 0, count: 0 }
+    }
+
+    /// Looks at a value; in each pass at the same ones.
+    pub fn look(&mut self, value: f64) {
+        let key = key(value);
+        let shift = 64 - BITS * (self.pass + 1);
+        let next = (key >> shift) as usize & ((1 << BITS) - 1);
+        if self.pass == 0 {
+            self.count += 1;
+            self.counts[0][next] += 1;
+            return;
+        }
+        let begin = key >> (shift + BITS);
+        for (n, counts) in self.counts.iter_mut().enumerate() {
+            if self.begins[n] == begin {
+                counts[next] += 1;
+            }
+        }
+    }
+
+    /// Ends a pass.
+    pub fn end(&mut self) {
+        let Some(last) = self.count.checked_sub(1) else { return };
+        for n in 0..N {
+            if self.pass == 0 {
+                self.ranks[n] = (self.shares[n] * last as f64).round() as u64;
+            }
+            let counts = &self.counts[if self.pass == 0 { 0 } else { n }];
+            let mut below = 0;
+            let next = counts.iter().position(|count| {
+                below += count;
+                below > self.ranks[n]
+            });
+            let next = next.unwrap_or_default();
+            self.ranks[n] -= below - counts[next];
+            self.begins[n] = self.begins[n] << BITS | next as u64;
+        }
+        self.counts.iter_mut().for_each(|counts| counts.fill(0));
+        self.pass += 1;
+    }
+
+    /// The values, in the order of the shares, once all passes have ended; `None` if there were none.
+    pub fn found(&self) -> Option<[f64; N]> {
+        (self.count > 0 && self.pass == PASSES).then(|| self.begins.map(value))
+    }
+}
+
+/// A number whose order is that of `f64::total_cmp`.
+fn key(value: f64) -> u64 {
+    let bits = value.to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+}
+
+fn value(key: u64) -> f64 {
+    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+
+    #[test]
+    fn as_sorting_would_find_them() {
+        const SHARES: [f64; 6] = [0.0, 0.05, 0.25, 0.5, 0.95, 1.0];
+        for seed in 0..30u64 {
+            let count = [0, 1, 2, 3, 10, 997, 5000][seed as usize % 7];
+            let number = |k: u64| Key::new(seed, "quantiles").and(k);
+            let mut values: Vec<f64> = (0..count)
+                .map(|k| match seed % 3 {
+                    // Any numbers, some near one another, and many that are equal, zeros of both signs among them.
+                    0 => number(k).signed() * libm::exp(60.0 * number(k + 1_000_000).signed()),
+                    1 => 1.0 + 1e-15 * (number(k).bits() % 50) as f64,
+                    _ => (number(k).bits() % 5) as f64 * -0.0,
+                })
+                .collect();
+            let mut found = Quantiles::new(SHARES);
+            for _ in 0..PASSES {
+                values.iter().for_each(|value| found.look(*value));
+                found.end();
+            }
+            values.sort_by(f64::total_cmp);
+            let wanted = |share: f64| values[(share * (count as f64 - 1.0)).round() as usize].to_bits();
+            let found = found.found().map(|all| all.map(f64::to_bits));
+            assert_eq!(found, (count > 0).then(|| SHARES.map(wanted)), "{seed}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Whether the map's frame shows: real land is cut by it anywhere, made land may fall towards it.
+
+use crate::products::measure::ground::Ground;
+use crate::products::measure::spec::{Found, Measures, Spec, measures, need_land};
+use crate::products::slope::gradient;
+use thalweg_core::terrain::field::Size;
+
+pub(super) const SPECS: [Spec; 2] = measures! {
+    /// Half: a frame laid over real land meets as many slopes that fall outward as inward.
+    rim_outward: "outermost 2 % of the map that falls outward", Rim, unit "%", usual 35.0 to 65.0,
+        source "real models, docs/measure.md";
+    /// Near 0: real land does not rise from its frame, but for a mountain that stands alone in it.
+    rim_rise: "rise from the rim inward, over relief", Rim, unit "1", usual -0.04 to 0.04,
+        source "real models, docs/measure.md";
+};
+
+/// The rim's share of the shorter side.
+const RIM: f64 = 0.02;
+
+/// How far inside the rim its rise is taken, over the shorter side.
+const INSIDE: f64 = 13.0 / 512.0;
+
+/// Fewest cells of a side that has a rim and an inside.
+const LEAST: usize = 50;
+
+/// The rim and what lies inside it, looked at in one pass.
+#[derive(Default)]
+pub(super) struct Rim {
+    count: usize,
+    /// Sloping land of the rim: what falls outward, and all.
+    outward: [u64; 2],
+    /// Heights of the outermost ring of cells and of that inside, and their numbers.
+    sums: [f64; 2],
+    counts: [u64; 2],
+    range: Option<[f64; 2]>,
+}
+
+impl Rim {
+    pub fn look(&mut self, ground: &Ground<'_>) {
+        let [rows, cols] = ground.map;
+        let width = (RIM * rows.min(cols) as f64).round() as usize;
+        let inside = (INSIDE * rows.min(cols) as f64).round() as usize;
+        self.count += ground.count;
+        for [i, j] in ground.cells() {
+            let height = ground.terrain.ground[(i, j)].metres();
+            self.range = Some(self.range.map_or([height; 2], |[low, high]| [low.min(height), high.max(height)]));
+            let (distance, [east, north]) = near(ground.map, [i + ground.first, j]);
+            if distance < width {
+                let [by_east, by_north] = gradient(ground.terrain, i, j);
+                let rise = east * by_east + north * by_north;
+                self.outward[0] += u64::from(rise < 0.0);
+                self.outward[1] += u64::from(rise != 0.0);
+            }
+            if let Some(ring) = [0, inside].iter().position(|at| *at == distance) {
+                self.sums[ring] += height;
+                self.counts[ring] += 1;
+            }
+        }
+    }
+
+    pub fn take(&self, map: Size, all: &mut Measures) {
+        let enough = need_land(self.count);
+        let enough =
+            enough.and(if map[0].min(map[1]) < LEAST { Err("a side is shorter than 50 cells") } else { Ok(()) });
+        all.take(&SPECS, [enough.and_then(|()| self.falling()), enough.and_then(|()| self.rise())]);
+    }
+
+    /// The share of the rim's sloping land, in %, that falls outward.
+    fn falling(&self) -> Found {
+        let [out, count] = self.outward;
+        if count == 0 { Err("the rim is level") } else { Ok(100.0 * out as f64 / count as f64) }
+    }
+
+    /// Mean height of the ring of cells inside the rim less that of the outermost, over the relief.
+    fn rise(&self) -> Found {
+        let [low, high] = self.range.filter(|[low, high]| high > low).ok_or("all land is as high")?;
+        let (sums, counts) = (self.sums, self.counts);
+        if counts.contains(&0) {
+            return Err("there is no land at the rim, or none inside it");
+        }
+        Ok((sums[1] / counts[1] as f64 - sums[0] / counts[0] as f64) / (high - low))
+    }
+}
+
+/// A cell's distance from the map's frame, in cells, and the sides that it is nearest to as steps outward: north and east are up.
+fn near([rows, cols]: Size, [i, j]: [usize; 2]) -> (usize, [f64; 2]) {
+    let sides = [(i, [0.0, 1.0]), (cols - 1 - j, [1.0, 0.0]), (rows - 1 - i, [0.0, -1.0]), (j, [-1.0, 0.0])];
+    let distance = sides.iter().map(|(distance, _)| *distance).min().unwrap_or(0);
+    let out =
+        sides.iter().filter(|(d, _)| *d == distance).fold([0.0; 2], |sum, (_, out)| [sum[0] + out[0], sum[1] + out[1]]);
+    (distance, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::products::measure::testing::terrain;
+
+    #[test]
+    fn a_cone_falls_outward_a_bowl_inward_and_a_ramp_half_and_half() {
+        let of = |sign: f64| {
+            let land =
+                terrain([100, 100], 10.0, |x, y| 500.0 + sign * ((x - 495.0).powi(2) + (y - 495.0).powi(2)).sqrt());
+            let mut rim = Rim::default();
+            rim.look(&Ground::of(&land));
+            (rim.falling().unwrap(), rim.rise().unwrap())
+        };
+        let (cone, bowl) = (of(-1.0), of(1.0));
+        assert_eq!((cone.0, bowl.0), (100.0, 0.0));
+        // Three cells inward, by 27 m or more up, of relief 700 m.
+        assert!(cone.1 > 0.03 && (cone.1 + bowl.1).abs() < 1e-9, "{cone:?} {bowl:?}");
+        let ramp = terrain([100, 100], 10.0, |x, y| 0.1 * x + 0.03 * y);
+        let mut rim = Rim::default();
+        rim.look(&Ground::of(&ramp));
+        assert!((rim.falling().unwrap() - 50.0).abs() < 2.0 && rim.rise().unwrap().abs() < 1e-9);
+    }
+}

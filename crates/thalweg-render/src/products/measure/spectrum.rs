@@ -1,0 +1,352 @@
+//! How roughness falls with wavelength.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use crate::products::measure::fit::{bins, power};
+use crate::products::measure::ground::Ground;
+use crate::products::measure::spec::{Curve, Found, Measures, PowerLaw, Scale, Spec, measures};
+use thalweg_core::base::fourier::{Fourier, Wave};
+use thalweg_core::terrain::height::UNITS;
+
+pub(super) const SPECS: [Spec; 5] = measures! {
+    /// Power density falls as frequency^−β: 2 is rough, 4 smooth; profiles have one less.
+    spectral_exponent: "power spectrum, exponent β", Texture, unit "1", usual 2.0 to 4.0,
+        source "Huang & Turcotte 1989; Perron et al. 2008";
+    /// Near 1 without a favoured size; a row of valleys of one spacing bends or peaks the spectrum.
+    spectral_fit: "power spectrum, R² of the law", Texture, unit "1", usual 0.9 to 1.0, source "Perron et al. 2008";
+    /// The exponent β of waves of 2 km to 8 km: of ranges and main valleys; of ground at least 32 km across.
+    spectral_large: "power spectrum, β of 2 to 8 km", Texture, unit "1", usual 1.9 to 5.0,
+        source "Perron et al. 2008; real models, docs/measure.md";
+    /// Gullies and blocks beside hillslopes: amplitude of 15 m to 30 m waves over that of 480 m to 960 m waves, of cells of 7.5 m and less.
+    spectral_fine: "fine waves over hillslopes", Texture, unit "1", usual 0.008 to 0.05, source "real models, docs/measure.md";
+    /// 0: as rough along the axes as between them; noise on a lattice and models of eight directions give more.
+    axis_excess: "power within 10° of the axes, excess", Grid, unit "1", usual -0.3 to 0.15,
+        source "real models, docs/measure.md";
+};
+
+/// Sides shorter than this many cells give too few rings.
+const LEAST: usize = 32;
+
+/// Rings a decade of frequency.
+const RINGS: f64 = 10.0;
+
+/// Waves in metres of the large form.
+const LARGE: [f64; 2] = [2000.0, 8000.0];
+
+/// Waves in metres of the fine form, and those of hillslopes that it is set against.
+const FINE: [[f64; 2]; 2] = [[15.0, 30.0], [480.0, 960.0]];
+
+/// tan 10°: nearer to an axis than this a wave runs along it.
+const AXIS: f64 = 0.176_326_981;
+
+/// What the ground has of one wave.
+struct Sample {
+    /// Waves per metre eastward and northward.
+    frequency: [f64; 2],
+    /// Power density in m⁴.
+    density: f64,
+}
+
+impl Sample {
+    /// Waves per metre.
+    fn rate(&self) -> f64 {
+        let [x, y] = self.frequency;
+        (x * x + y * y).sqrt()
+    }
+
+    fn is_along_an_axis(&self) -> bool {
+        let [x, y] = self.frequency.map(f64::abs);
+        x.min(y) <= AXIS * x.max(y)
+    }
+}
+
+pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
+    let samples = match samples(ground) {
+        Ok(samples) => samples,
+        Err(missing) => return all.take(&SPECS, [Err(missing); 5]),
+    };
+    let points = rings(&samples);
+    // Windows blur waves that fit less than four times into the ground; under eight cells, sampling and smoothing rule.
+    let [rows, cols] = ground.terrain.grid.size;
+    let cell = ground.cell();
+    let (from, to) = (4.0 / (rows.min(cols) as f64 * cell), 1.0 / (8.0 * cell));
+    let inner: Vec<[f64; 2]> = points.iter().filter(|p| (from..=to).contains(&p[0])).copied().collect();
+    let law = power(&inner, 3);
+    let short = "too few wavelengths between 8 cells and a quarter of the shorter side";
+    let found = law.ok_or(short);
+    let (large, fine, axes) = (
+        large(ground, &points),
+        fine(ground, &samples),
+        axis_excess(&samples, [from, to], law.map_or(3.0, |law| -law.exponent)),
+    );
+    all.take(&SPECS, [found.map(|law| -law.exponent), found.map(|law| law.r2), large, fine, axes]);
+    all.curves.push(Curve {
+        name: "power_spectrum",
+        x: "waves per km",
+        y: "power density (m⁴)",
+        scale: Scale::Logarithmic,
+        // The law likewise in waves per km.
+        law: law.map(|law| PowerLaw {
+            factor: law.factor * libm::pow(1e-3, law.exponent),
+            over: law.over.map(|f| 1e3 * f),
+            ..law
+        }),
+        points: points.iter().map(|[f, p]| [1e3 * f, *p]).collect(),
+    });
+}
+
+/// Whether waves of these lengths fit into the ground four times and have two cells each.
+fn fits(ground: &Ground<'_>, [shortest, longest]: [f64; 2]) -> bool {
+    let [rows, cols] = ground.terrain.grid.size;
+    rows.min(cols) as f64 * ground.cell() >= 4.0 * longest && 2.0 * ground.cell() <= shortest
+}
+
+/// The exponent of the large form.
+fn large(ground: &Ground<'_>, points: &[[f64; 2]]) -> Found {
+    if !fits(ground, LARGE) {
+        return Err("narrower than 32 km, or cells wider than 1 km");
+    }
+    let [shortest, longest] = LARGE;
+    let inner: Vec<[f64; 2]> =
+        points.iter().filter(|p| (1.0 / longest..=1.0 / shortest).contains(&p[0])).copied().collect();
+    power(&inner, 3).map(|law| -law.exponent).ok_or("too few wavelengths from 2 km to 8 km")
+}
+
+/// The amplitude of fine waves over that of hillslopes.
+fn fine(ground: &Ground<'_>, samples: &[Sample]) -> Found {
+    if !FINE.iter().all(|band| fits(ground, *band)) {
+        return Err("narrower than 3.84 km, or cells wider than 7.5 m");
+    }
+    let [fine, hills] = FINE.map(|[shortest, longest]| {
+        let band = samples.iter().filter(|s| (1.0 / longest..1.0 / shortest).contains(&s.rate()));
+        band.map(|s| s.density).sum::<f64>()
+    });
+    if hills > 0.0 { Ok((fine / hills).sqrt()) } else { Err("no waves of 480 m to 960 m") }
+}
+
+/// Fewest waves near the axes of a ring that counts.
+const NEAR_AXES: f64 = 32.0;
+
+/// By how much the mean density near the axes is over that of all directions, less 1; the mean of the rings between two
+/// frequencies, so that long waves do not speak for all. Within a ring density is set off against its fall as frequency^−β.
+fn axis_excess(samples: &[Sample], [from, to]: [f64; 2], beta: f64) -> Found {
+    let mut rings = BTreeMap::<i64, [[f64; 2]; 2]>::new();
+    for sample in samples.iter().filter(|s| (from..=to).contains(&s.rate())) {
+        let ring = libm::log10(sample.rate()) * RINGS;
+        let density = sample.density * libm::pow(sample.rate() / from, beta);
+        let [all, near] = rings.entry(ring.floor() as i64).or_default();
+        let add = |sum: &mut [f64; 2]| *sum = [sum[0] + density, sum[1] + 1.0];
+        add(all);
+        if sample.is_along_an_axis() {
+            add(near);
+        }
+    }
+    let mean = |[sum, count]: [f64; 2]| sum / count;
+    let counts = |[all, near]: &&[[f64; 2]; 2]| near[1] >= NEAR_AXES && all[0] > 0.0;
+    let shares: Vec<f64> = rings.values().filter(counts).map(|[all, near]| mean(*near) / mean(*all) - 1.0).collect();
+    if shares.len() < 3 {
+        return Err("too few waves near the axes");
+    }
+    Ok(shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+/// Frequency in waves per metre and mean power density (m⁴: m² per (1/m)²) of rings about frequency 0.
+fn rings(samples: &[Sample]) -> Vec<[f64; 2]> {
+    let pairs: Vec<[f64; 2]> = samples.iter().map(|sample| [sample.rate(), sample.density]).collect();
+    let rings = bins(&pairs, RINGS, 8);
+    rings.iter().map(|ring| [ring.x, ring.values.iter().sum::<f64>() / ring.values.len() as f64]).collect()
+}
+
+/// What the ground has of each wave, less its plane of least squares, under a Hann window; missing cells lie in that plane.
+fn samples(ground: &Ground<'_>) -> Result<Vec<Sample>, &'static str> {
+    let [rows, cols] = ground.terrain.grid.size;
+    if rows.min(cols) < LEAST {
+        return Err("a side is shorter than 32 cells");
+    }
+    if 4 * ground.terrain.nodata_count() > rows * cols {
+        return Err("over a quarter of the cells have no data");
+    }
+    let plane = plane(ground);
+    let hann = |n: usize| -> Vec<f64> {
+        (0..n).map(|k| 0.5 - 0.5 * libm::cos(std::f64::consts::TAU * (k as f64 + 0.5) / n as f64)).collect()
+    };
+    let windows = [hann(rows), hann(cols)];
+    let [down, across] = windows.each_ref().map(|w| w.iter().map(|x| x * x).sum::<f64>());
+    let spectrum = transform(ground, plane, &windows);
+    // Parseval: the mean of squares is the sum of densities, each over an area of 1/(rows·cols·cell²) in frequency.
+    let scale = ground.terrain.grid.cell_area() / (down * across);
+    let [height, width] = [rows, cols].map(|n| n as f64 * ground.cell());
+    let mut samples = Vec::with_capacity(spectrum.len());
+    let mut any = false;
+    for (kx, column) in spectrum.chunks_exact(rows).enumerate() {
+        for (n, wave) in column.iter().enumerate() {
+            // Of waves with kx of 0, or of half the columns, both that are each other's conjugate are here.
+            if 2 * n > rows && (kx == 0 || 2 * kx == cols) {
+                continue;
+            }
+            let ky = if 2 * n > rows { n as f64 - rows as f64 } else { n as f64 };
+            let sample = Sample { frequency: [kx as f64 / width, ky / height], density: wave.square() * scale };
+            if sample.rate() > 0.0 && sample.rate() <= 0.5 / ground.cell() {
+                any |= wave.square() > 0.0;
+                samples.push(sample);
+            }
+        }
+    }
+    // What a plane leaves is rounding: under a unit.
+    let total: f64 = samples.iter().map(|s| s.density).sum::<f64>() / (height * width);
+    if !any || total < 1.0 / (UNITS * UNITS) {
+        return Err("the ground is a plane");
+    }
+    Ok(samples)
+}
+
+/// Height = a + b·i + c·j of least squares, in metres; i and j counted from the middle.
+fn plane(ground: &Ground<'_>) -> [f64; 3] {
+    let [rows, cols] = ground.terrain.grid.size;
+    let (ci, cj) = (0.5 * (rows as f64 - 1.0), 0.5 * (cols as f64 - 1.0));
+    // Normal equations, solved by Cramer's rule.
+    let mut m = [[0.0; 3]; 3];
+    let mut v = [0.0; 3];
+    for i in 0..rows {
+        for j in (0..cols).filter(|j| !ground.terrain.is_nodata(i, *j)) {
+            let x = [1.0, i as f64 - ci, j as f64 - cj];
+            let z = ground.terrain.ground[(i, j)].metres();
+            for a in 0..3 {
+                (0..3).for_each(|b| m[a][b] += x[a] * x[b]);
+                v[a] += x[a] * z;
+            }
+        }
+    }
+    let determinant = |m: &[[f64; 3]; 3]| {
+        m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+            + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
+    };
+    let whole = determinant(&m);
+    [0, 1, 2].map(|column| {
+        let mut part = m;
+        (0..3).for_each(|row| part[row][column] = v[row]);
+        if whole != 0.0 { determinant(&part) / whole } else { 0.0 }
+    })
+}
+
+/// The transform's columns, kx from 0 to half the columns, each of all rows' ky.
+fn transform(ground: &Ground<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> Vec<Wave> {
+    let [rows, cols] = ground.terrain.grid.size;
+    let (ci, cj) = (0.5 * (rows as f64 - 1.0), 0.5 * (cols as f64 - 1.0));
+    let half = cols / 2 + 1;
+    let value = |i: usize, j: usize| {
+        if i >= rows || ground.terrain.is_nodata(i, j) {
+            return 0.0;
+        }
+        let trend = plane[0] + plane[1] * (i as f64 - ci) + plane[2] * (j as f64 - cj);
+        (ground.terrain.ground[(i, j)].metres() - trend) * windows[0][i] * windows[1][j]
+    };
+    // Two rows, both real, in one complex transform; what is of each is told apart by the symmetry of real spectra.
+    let along = Fourier::forward(cols);
+    let mut lines = vec![Wave::default(); rows * half];
+    lines.par_chunks_mut(2 * half).enumerate().for_each_init(
+        || (vec![Wave::default(); cols], vec![Wave::default(); along.scratch()]),
+        |(line, scratch), (pair, out)| {
+            let i = 2 * pair;
+            line.iter_mut().enumerate().for_each(|(j, wave)| *wave = Wave::new(value(i, j), value(i + 1, j)));
+            along.run(line, scratch);
+            for k in 0..half {
+                let (a, b) = (line[k], line[(cols - k) % cols].conj());
+                out[k] = (a + b) * 0.5;
+                if let Some(lower) = out.get_mut(half + k) {
+                    // (a − b) / 2i
+                    *lower = Wave::new(0.5 * (a.im - b.im), -0.5 * (a.re - b.re));
+                }
+            }
+        },
+    );
+    let down = Fourier::forward(rows);
+    let mut columns = vec![Wave::default(); rows * half];
+    columns.par_chunks_mut(rows).enumerate().for_each_init(
+        || vec![Wave::default(); down.scratch()],
+        |scratch, (kx, column)| {
+            column.iter_mut().enumerate().for_each(|(i, wave)| *wave = lines[i * half + kx]);
+            down.run(column, scratch);
+        },
+    );
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::products::measure::testing::{fourier, terrain, turned};
+    use crate::products::measure::{MeasureSettings, measure};
+
+    #[test]
+    fn the_exponent_of_synthesised_ground_is_found_again() {
+        // Amplitudes fall as f^−b, so power falls as f^−2b. The widest ring's few waves, blurred by the window, scatter by
+        // about 0.4 in ln; over ln f of 2 that is 0.12 in β of one seed, 0.06 in the mean of four: two of those.
+        for (size, b) in [([256, 256], 1.25), ([256, 256], 1.75), ([192, 320], 1.5)] {
+            let exponent = |seed| {
+                let found = measure(&fourier(size, b, seed), &MeasureSettings::default()).unwrap();
+                assert!(found.value("spectral_fit").unwrap() > 0.97);
+                found.value("spectral_exponent").unwrap()
+            };
+            let beta = (1..5).map(exponent).sum::<f64>() / 4.0;
+            assert!((beta - 2.0 * b).abs() < 0.12, "{size:?} {b}: {beta}");
+        }
+    }
+
+    #[test]
+    fn a_wave_stands_where_it_belongs_with_its_power() {
+        // Amplitude 8 m, 16 waves in 128 cells of 10 m: 12.5 waves per km, mean square 32 m².
+        let wave = terrain([128, 128], 10.0, |x, _| 8.0 * (std::f64::consts::TAU * x / 80.0).cos() + 0.3 * x + 50.0);
+        let found = rings(&samples(&Ground::of(&wave)).unwrap());
+        let top = found.iter().max_by(|a, b| a[1].total_cmp(&b[1])).unwrap();
+        assert!((top[0] * 1e3 / 12.5 - 1.0).abs() < 0.13, "{top:?}");
+        let waves = transform(&Ground::of(&wave), plane(&Ground::of(&wave)), &[vec![1.0; 128], vec![1.0; 128]]);
+        // The wave is even, so its fit's slope is 0.3 a metre but for a trace: half of the square in each sign of kx.
+        let power: f64 = waves[128..].iter().map(|w| 2.0 * w.square()).sum::<f64>() / (128.0f64).powi(4);
+        assert!((power - 32.0).abs() < 0.1, "{power}");
+    }
+
+    #[test]
+    fn waves_along_an_axis_are_power_in_excess_and_waves_between_are_not() {
+        let of = |angle: f64| {
+            let (east, north) = (angle.cos(), angle.sin());
+            // Hills, and waves of 130 m across them one way.
+            let hills = fourier([256, 256], 1.5, 3);
+            let z = |x: f64, y: f64| 20.0 * ((x * east + y * north) * std::f64::consts::TAU / 130.0).cos();
+            let mut land = terrain([256, 256], 10.0, z);
+            for (to, from) in land.ground.as_mut_slice().iter_mut().zip(hills.ground.as_slice()) {
+                to.0 += from.0;
+            }
+            measure(&land, &MeasureSettings::default()).unwrap().value("axis_excess").unwrap()
+        };
+        let plain = measure(&fourier([256, 256], 1.5, 3), &MeasureSettings::default()).unwrap();
+        let plain = plain.value("axis_excess").unwrap();
+        let found = [0.0, std::f64::consts::FRAC_PI_2, 0.785].map(of);
+        assert!(plain.abs() < 0.06, "{plain}");
+        assert!(found[0] > plain + 0.2 && found[1] > plain + 0.2 && found[2] < plain + 0.1, "{plain} {found:?}");
+    }
+
+    #[test]
+    fn fine_waves_are_set_against_hillslopes() {
+        // 0.3 m of 20 m waves over 10 m of 640 m waves.
+        let land = terrain([800, 800], 5.0, |x, y| {
+            let wave = |x: f64, length: f64| (x * std::f64::consts::TAU / length).cos();
+            0.3 * wave(x, 20.0) + 10.0 * wave(y, 640.0)
+        });
+        let found = measure(&land, &MeasureSettings::default()).unwrap();
+        assert!((found.value("spectral_fine").unwrap() - 0.03).abs() < 1e-3);
+        assert!(found.value("spectral_large").is_none());
+    }
+
+    #[test]
+    fn a_turn_changes_it_by_rounding_alone() {
+        let ground = fourier([96, 64], 1.6, 5);
+        let [a, b] = [&ground, &turned(&ground)].map(|t| rings(&samples(&Ground::of(t)).unwrap()));
+        assert_eq!(a.len(), b.len());
+        for (p, q) in a.iter().zip(&b) {
+            assert!((p[1] / q[1] - 1.0).abs() < 1e-6, "{p:?} {q:?}");
+        }
+    }
+}

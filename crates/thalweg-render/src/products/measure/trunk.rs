@@ -1,0 +1,217 @@
+//! [`Trunk`]: the longest river, how it winds, and how wide its floor is.
+
+use crate::products::measure::drainage::step;
+use crate::products::measure::ground::Ground;
+use crate::products::measure::network::Network;
+use crate::products::measure::spec::{Found, Measures, Spec, measures};
+use thalweg_flow::Drainage;
+
+pub(super) const SPECS: [Spec; 2] = measures! {
+    /// Way over chord in windows of 2 km along the longest river: 1.1 to 1.3 in mountains and hills, more where it meanders.
+    trunk_sinuosity: "sinuosity of the trunk, 2 km at a time", Network, unit "1", usual 1.1 to 2.5,
+        source "Leopold & Wolman 1957; real models, docs/measure.md";
+    /// How unevenly wide a floor is for its catchment: real floors widen and narrow with rock and side valleys.
+    floor_spread: "spread of ln(floor's width/√catchment)", Network, unit "1", usual 0.5 to 1.5,
+        source "real models, docs/measure.md";
+};
+
+/// Metres along the trunk over which its way is set against the chord.
+const WINDOW: f64 = 2000.0;
+
+/// Metres along the trunk between two widths.
+const EVERY: f64 = 500.0;
+
+/// A floor ends where the ground is so many metres over the bed.
+const BANK: f64 = 5.0;
+
+/// Farthest that a floor is looked for to either side, in metres.
+const FARTHEST: f64 = 5000.0;
+
+/// Fewest windows, and widths, of which something is said.
+const FEW: usize = 5;
+
+/// Cells before and after one between which the way's direction is taken.
+const AHEAD: usize = 5;
+
+/// The longest way of water through channels, downstream.
+struct Trunk {
+    /// Row and column of each cell.
+    cells: Vec<[f64; 2]>,
+    /// Metres from the first.
+    way: Vec<f64>,
+    /// Catchments in m².
+    area: Vec<f64>,
+}
+
+pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Network, all: &mut Measures) {
+    let trunk = network.some().map(|()| Trunk::of(ground, drainage, network));
+    all.take(
+        &SPECS,
+        [
+            trunk.as_ref().map_err(|missing| *missing).and_then(|trunk| trunk.sinuosity(ground.cell())),
+            trunk.as_ref().map_err(|missing| *missing).and_then(|trunk| trunk.spread(ground)),
+        ],
+    );
+}
+
+impl Trunk {
+    fn of(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Self {
+        let counts = drainage.cells().as_slice();
+        let is_channel = |k: usize| ground.land[k] && counts[k] >= network.threshold;
+        // Metres of channel above each cell, and the donor from which most of them come.
+        let mut above = vec![0.0f32; counts.len()];
+        let mut donor = vec![u32::MAX; counts.len()];
+        let mut mouth = None;
+        for k in drainage.order().iter().map(|k| *k as usize).filter(|k| is_channel(*k)) {
+            match drainage.next(k).filter(|n| is_channel(*n)) {
+                Some(n) => {
+                    let way = above[k] + (step(drainage.directions()[k]) * ground.cell()) as f32;
+                    if way > above[n] {
+                        (above[n], donor[n]) = (way, k as u32);
+                    }
+                }
+                None => {
+                    if mouth.is_none_or(|mouth: usize| above[k] > above[mouth]) {
+                        mouth = Some(k);
+                    }
+                }
+            }
+        }
+        let up = std::iter::successors(mouth, |k| (donor[*k] != u32::MAX).then_some(donor[*k] as usize));
+        let mut course: Vec<usize> = up.collect();
+        course.reverse();
+        let cols = ground.land.cols();
+        Self {
+            cells: course.iter().map(|k| [(k / cols) as f64, (k % cols) as f64]).collect(),
+            way: course.iter().map(|k| f64::from(above[*k])).collect(),
+            area: course.iter().map(|k| f64::from(counts[*k]) * ground.terrain.grid.cell_area()).collect(),
+        }
+    }
+
+    /// The median over windows of the way over its chord, after means of five cells: eight directions zigzag.
+    fn sinuosity(&self, cell: f64) -> Found {
+        let mean = |w: &[[f64; 2]]| [0, 1].map(|c| w.iter().map(|p| p[c]).sum::<f64>() / w.len() as f64);
+        let smooth: Vec<[f64; 2]> = self.cells.windows(5).map(mean).collect();
+        let mut found = Vec::new();
+        let (mut first, mut way) = (0, 0.0);
+        for n in 1..smooth.len() {
+            way += distance(smooth[n - 1], smooth[n]) * cell;
+            if way >= WINDOW {
+                // Water that comes back to where it was has no chord: a cell at least.
+                found.push(way / (distance(smooth[first], smooth[n]) * cell).max(cell));
+                (first, way) = (n, 0.0);
+            }
+        }
+        if found.len() < FEW {
+            return Err("the longest river has fewer than five windows of 2 km");
+        }
+        found.sort_by(f64::total_cmp);
+        Ok(0.5 * (found[(found.len() - 1) / 2] + found[found.len() / 2]))
+    }
+
+    /// The standard deviation of ln(w/√A) of the floor's widths w over catchments A.
+    fn spread(&self, ground: &Ground<'_>) -> Found {
+        let mut found = Vec::new();
+        let mut next = EVERY;
+        for n in AHEAD..self.cells.len().saturating_sub(AHEAD) {
+            if self.way[n] < next {
+                continue;
+            }
+            next = self.way[n] + EVERY;
+            if let Some(width) = self.width(ground, n) {
+                found.push(libm::log(width / self.area[n].sqrt()));
+            }
+        }
+        if found.len() < 2 * FEW {
+            return Err("fewer than ten widths of the longest river's floor end inside");
+        }
+        let n = found.len() as f64;
+        let mean = found.iter().sum::<f64>() / n;
+        Ok((found.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0)).sqrt())
+    }
+
+    /// Metres across, at a right angle to the way, on which the ground is less than [`BANK`] above the bed; `None` where the map or its
+    /// data end before the floor does.
+    fn width(&self, ground: &Ground<'_>, n: usize) -> Option<f64> {
+        let (here, cell) = (self.cells[n], ground.cell());
+        let (from, to) = (self.cells[n - AHEAD], self.cells[n + AHEAD]);
+        let along = distance(from, to);
+        if along == 0.0 {
+            return None;
+        }
+        let across = [(to[1] - from[1]) / along, -(to[0] - from[0]) / along];
+        let bank = height(ground, here)? + BANK;
+        let side = |sign: f64| {
+            let mut before = bank - BANK;
+            for half in 1.. {
+                let out = 0.5 * f64::from(half);
+                if out * cell > FARTHEST {
+                    return None;
+                }
+                let now = height(ground, [0, 1].map(|c| here[c] + sign * out * across[c]))?;
+                if now >= bank {
+                    // Where the ground between both passes the bank.
+                    return Some((out - 0.5 * (now - bank) / (now - before)) * cell);
+                }
+                before = now;
+            }
+            None
+        };
+        Some(side(1.0)? + side(-1.0)?)
+    }
+}
+
+/// Height between four centres, in metres.
+fn height(ground: &Ground<'_>, [row, col]: [f64; 2]) -> Option<f64> {
+    let (i, j) = (row.floor(), col.floor());
+    let (v, u) = (row - i, col - j);
+    let at = |i: f64, j: f64| {
+        let [rows, cols] = ground.terrain.grid.size;
+        let is_in = i >= 0.0 && j >= 0.0 && i < rows as f64 && j < cols as f64;
+        let at = (i.max(0.0) as usize, j.max(0.0) as usize);
+        (is_in && !ground.terrain.is_nodata(at.0, at.1)).then(|| ground.terrain.ground[at].metres())
+    };
+    // Beyond the last centre there is none to go to, and none needed on it.
+    let line = |i: f64| Some((1.0 - u) * at(i, j)? + if u > 0.0 { u * at(i, j + 1.0)? } else { 0.0 });
+    Some((1.0 - v) * line(i)? + if v > 0.0 { v * line(i + 1.0)? } else { 0.0 })
+}
+
+fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
+    ((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::products::measure::testing::terrain;
+    use crate::products::measure::{MeasureSettings, measure};
+    use thalweg_core::terrain::Terrain;
+
+    /// A valley that runs south along x = 3 km + winds, on whose floor, `wide` metres across, the ground is level.
+    fn valley(wind: f64, wide: impl Fn(f64) -> f64 + Sync) -> Terrain {
+        terrain([600, 300], 20.0, |x, y| {
+            let middle = 3000.0 + wind * (std::f64::consts::TAU * y / 1500.0).sin();
+            0.05 * y + 0.5 * ((x - middle).abs() - 0.5 * wide(y)).max(0.0) + 0.001 * (x - middle).abs()
+        })
+    }
+
+    #[test]
+    fn a_straight_trunk_is_straight_and_a_winding_one_winds() {
+        let of = |wind| {
+            measure(&valley(wind, |_| 60.0), &MeasureSettings::default()).unwrap().value("trunk_sinuosity").unwrap()
+        };
+        assert!((of(0.0) - 1.0).abs() < 0.01, "{}", of(0.0));
+        // A sine of 250 m by 1500 m: its way is 1.23 of the chord; the bed cuts its bends a little.
+        assert!((1.1..1.3).contains(&of(250.0)), "{}", of(250.0));
+    }
+
+    #[test]
+    fn floors_of_one_width_by_their_catchment_spread_less_than_others() {
+        let of = |wide: fn(f64) -> f64| {
+            measure(&valley(0.0, wide), &MeasureSettings::default()).unwrap().value("floor_spread").unwrap()
+        };
+        let even = of(|_| 300.0);
+        // Twice as wide at every other place: ln w varies by ±0.35 and more.
+        let uneven = of(|y| if (y / 600.0).floor() % 2.0 == 0.0 { 200.0 } else { 800.0 });
+        assert!(uneven > even + 0.2, "{even} {uneven}");
+    }
+}

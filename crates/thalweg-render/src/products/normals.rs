@@ -1,0 +1,173 @@
+//! Normal maps and bump maps for renderers.
+
+use std::io::{self, Write};
+
+use crate::pictures::png_file::write_png;
+use crate::products::slope::{gradient, normal};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+
+/// Bits of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Depth {
+    /// 8 bits.
+    #[default]
+    Eight,
+    /// 16 bits.
+    Sixteen,
+}
+
+/// Which way green points in a normal map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Green {
+    /// Green is north, up in the picture (OpenGL, glTF, Blender, Unity, Godot).
+    #[default]
+    Up,
+    /// Green is south, down in the picture (DirectX, Unreal).
+    Down,
+}
+
+/// Unit normals by cell.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct NormalMap {
+    /// East, north, up: a vector of length 1 to each cell of the terrain.
+    pub normals: Field<[f32; 3]>,
+}
+
+impl NormalMap {
+    /// The terrain's normals, heights times `scale` (1 keeps them); cells without data point up.
+    pub fn of(terrain: &Terrain, scale: f64) -> Self {
+        let cell = |i: usize, j: usize| {
+            let hole = terrain.is_nodata(i, j);
+            let slope = if hole { [0.0; 2] } else { gradient(terrain, i, j) };
+            normal(slope, scale).map(|x| x as f32)
+        };
+        Self { normals: Field::generate(terrain.ground.size(), cell) }
+    }
+
+    /// Writes an RGB PNG of a pixel a cell, rows from the north: −1 to 1 becomes 0 to the greatest code, up is (½, ½, 1).
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn encode(&self, writer: impl Write, depth: Depth, green: Green) -> io::Result<()> {
+        let flip = if green == Green::Down { -1.0 } else { 1.0 };
+        let values = self.normals.as_slice().iter().flat_map(|[x, y, z]| [*x, flip * y, *z]);
+        let units: Vec<f64> = values.map(|x| f64::from(x) * 0.5 + 0.5).collect();
+        encode(writer, self.normals.size(), png::ColorType::Rgb, depth, &units)
+    }
+}
+
+/// Heights as grey, for renderers that want a bump or displacement map.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct BumpMap {
+    /// By cell, 0 at the lowest ground, 1 at the highest; 0 where there is no data or all is level.
+    pub grey: Field<f64>,
+    /// Elevation of black, in metres; 0 of a terrain without data.
+    pub low: f64,
+    /// Elevation of white, in metres; 0 of a terrain without data.
+    pub high: f64,
+}
+
+impl BumpMap {
+    /// The terrain's heights.
+    pub fn of(terrain: &Terrain) -> Self {
+        let [low, high] = terrain.range().map_or([0.0; 2], |range| range.map(|h| h.metres()));
+        let cell = |i: usize, j: usize| {
+            let flat = terrain.is_nodata(i, j) || high <= low;
+            if flat { 0.0 } else { (terrain.ground[(i, j)].metres() - low) / (high - low) }
+        };
+        Self { grey: Field::generate(terrain.ground.size(), cell), low, high }
+    }
+
+    /// Writes a grey PNG of a pixel a cell, rows from the north: 0 to 1 becomes 0 to the greatest code.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn encode(&self, writer: impl Write, depth: Depth) -> io::Result<()> {
+        encode(writer, self.grey.size(), png::ColorType::Grayscale, depth, self.grey.as_slice())
+    }
+}
+
+/// Samples in 0..1 to a PNG of either depth.
+fn encode(writer: impl Write, size: [usize; 2], colour: png::ColorType, depth: Depth, units: &[f64]) -> io::Result<()> {
+    match depth {
+        Depth::Eight => {
+            let bytes: Vec<u8> = units.iter().map(|x| (x * 255.0).round() as u8).collect();
+            write_png(writer, size, colour, png::BitDepth::Eight, &bytes)
+        }
+        Depth::Sixteen => {
+            let bytes: Vec<u8> = units.iter().flat_map(|x| ((x * 65_535.0).round() as u16).to_be_bytes()).collect();
+            write_png(writer, size, colour, png::BitDepth::Sixteen, &bytes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+
+    /// Rising 0.75 per metre eastward or northward.
+    fn plane(eastward: bool) -> Terrain {
+        let mut terrain = Terrain::new(Grid::new([8, 8], 4.0).unwrap());
+        for i in 0..8 {
+            for j in 0..8 {
+                terrain.ground[(i, j)] = Height::saturating(3.0 * if eastward { j } else { 7 - i } as f64);
+            }
+        }
+        terrain
+    }
+
+    fn decode(bytes: Vec<u8>) -> (png::OutputInfo, Vec<u8>) {
+        let mut reader = png::Decoder::new(io::Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        (info, pixels)
+    }
+
+    #[test]
+    fn planes_have_their_normals_codes() {
+        // The normal of a slope of 3/4 is (−3/5, 0, 4/5) or (0, −3/5, 4/5): codes (0.2, 0.5, 0.9) of 255.
+        let cases = [
+            (true, Green::Up, [51, 128, 230]),
+            (false, Green::Up, [128, 51, 230]),
+            (false, Green::Down, [128, 204, 230]),
+        ];
+        for (eastward, green, want) in cases {
+            let mut bytes = Vec::new();
+            NormalMap::of(&plane(eastward), 1.0).encode(&mut bytes, Depth::Eight, green).unwrap();
+            let (info, pixels) = decode(bytes);
+            assert_eq!((info.width, info.height), (8, 8));
+            // 0.9 · 255 = 229.5, whose rounding the last bit of f32 decides.
+            assert!(
+                pixels.chunks(3).all(|p| p[..2] == want[..2] && want[2] - p[2] <= 1),
+                "{:?} for {want:?}",
+                &pixels[..3]
+            );
+        }
+        let mut bytes = Vec::new();
+        NormalMap::of(&plane(true), 0.0).encode(&mut bytes, Depth::Sixteen, Green::Up).unwrap();
+        let (info, pixels) = decode(bytes);
+        assert_eq!(info.bit_depth, png::BitDepth::Sixteen);
+        assert!(pixels.chunks(6).all(|p| p == [0x80, 0, 0x80, 0, 0xff, 0xff]));
+    }
+
+    #[test]
+    fn bump_maps_span_black_to_white() {
+        let mut terrain = plane(true);
+        let mut bytes = Vec::new();
+        let map = BumpMap::of(&terrain);
+        map.encode(&mut bytes, Depth::Sixteen).unwrap();
+        let (info, pixels) = decode(bytes);
+        assert_eq!((info.color_type, map.low, map.high), (png::ColorType::Grayscale, 0.0, 21.0));
+        for j in 0..8 {
+            let code = u16::from_be_bytes([pixels[2 * j], pixels[2 * j + 1]]);
+            assert_eq!(code, (j as f64 / 7.0 * 65_535.0).round() as u16);
+        }
+        terrain.ground = Field::new([8, 8], Height::ZERO);
+        assert!(BumpMap::of(&terrain).grey.as_slice().iter().all(|g| *g == 0.0));
+    }
+}

@@ -1,0 +1,267 @@
+//! [`Overlay`]: what can be laid over the land as colours, in a picture or a window: its name, unit and values by cell.
+
+mod legend;
+mod values;
+
+use serde::{Deserialize, Serialize};
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::{DISCHARGE, LOOSE, LayerSpec, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER};
+use thalweg_models::models::drainage::BASIN;
+use thalweg_models::models::pipes::{PIPE_X, PIPE_Y};
+use thalweg_models::process::forest::TREES;
+
+pub use legend::{Colours, OverlayLegend};
+
+/// Layers with an overlay of their own: none of them is offered by its bare name too.
+const NAMED: [LayerSpec; 7] = [DISCHARGE, SUSPENDED, SOIL, WATER, POOL, BASIN, TREE_DENSITY];
+
+/// What is shown over the land. [`Overlay::unit`] tells in which unit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Overlay {
+    /// Height of the ground.
+    Height,
+    /// Steepness of the ground.
+    Slope,
+    /// Depth of the sea, of lakes and of what flows.
+    WaterDepth,
+    /// Water that passes in a second.
+    Discharge,
+    /// Area of the land that drains through a cell.
+    Catchment,
+    /// Speed of the water.
+    Velocity,
+    /// Sediment in the water, as thickness over the cell.
+    Suspended,
+    /// Thickness of sediment and soil on the bedrock.
+    Loose,
+    /// By how much the ground is lower than at the start, 0 or more.
+    Wear,
+    /// By how much the ground is higher than at the start, 0 or more.
+    Deposits,
+    /// Number of the kind of soil.
+    Soil,
+    /// How firmly roots hold the ground: 0 not at all, 1 wholly.
+    Trees,
+    /// Number of the drainage basin, from 1; 0 where the cell is of none.
+    Basins,
+    /// Height now less height at the start.
+    Difference,
+    /// Any other layer, by its name.
+    Layer(String),
+}
+
+impl Overlay {
+    /// What this terrain can show. What compares with a start is offered too; without one it shows nothing.
+    pub fn available(terrain: &Terrain) -> Vec<Self> {
+        let has = |name: &str| terrain.layers.contains_key(name);
+        let wet = terrain.grid.sea_level.is_some() || has(WATER.name) || has(POOL.name);
+        let fast = has(DISCHARGE.name) || (has(PIPE_X.name) && has(PIPE_Y.name));
+        let fixed = [
+            (Self::Height, true),
+            (Self::Slope, true),
+            (Self::WaterDepth, wet),
+            (Self::Discharge, has(DISCHARGE.name)),
+            (Self::Catchment, true),
+            (Self::Velocity, fast),
+            (Self::Suspended, has(SUSPENDED.name)),
+            (Self::Loose, terrain.loose.is_some()),
+            (Self::Wear, true),
+            (Self::Deposits, true),
+            (Self::Soil, has(SOIL.name)),
+            (Self::Trees, has(TREE_DENSITY.name) || terrain.tables.contains_key(TREES)),
+            (Self::Basins, true),
+            (Self::Difference, true),
+        ];
+        let others =
+            terrain.layers.keys().filter(|name| !NAMED.iter().any(|spec| spec.name == *name)).cloned().map(Self::Layer);
+        fixed.into_iter().filter(|(_, there)| *there).map(|(overlay, _)| overlay).chain(others).collect()
+    }
+
+    /// The overlay of that name: a layer's, or one of those that [`Overlay::name`] gives.
+    ///
+    /// # Errors
+    /// When the terrain can show no such thing; the message lists what it can.
+    pub fn find(name: &str, terrain: &Terrain) -> Result<Self> {
+        let known = Self::available(terrain);
+        let found = known.iter().find(|overlay| overlay.name() == name).cloned();
+        found.ok_or_else(|| Error::unknown("overlay", name, known.iter().map(Self::name)))
+    }
+
+    /// Its name, for the command line.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Height => "height",
+            Self::Slope => "slope",
+            Self::WaterDepth => "water",
+            Self::Discharge => DISCHARGE.name,
+            Self::Catchment => "catchment",
+            Self::Velocity => "velocity",
+            Self::Suspended => SUSPENDED.name,
+            Self::Loose => LOOSE.name,
+            Self::Wear => "wear",
+            Self::Deposits => "deposits",
+            Self::Soil => SOIL.name,
+            Self::Trees => "trees",
+            Self::Basins => "basins",
+            Self::Difference => "difference",
+            Self::Layer(name) => name,
+        }
+    }
+
+    /// What is shown, in words.
+    pub fn title(&self) -> String {
+        let words = match self {
+            Self::Height => "Height",
+            Self::Slope => "Slope",
+            Self::WaterDepth => "Depth of water",
+            Self::Discharge => "Discharge",
+            Self::Catchment => "Catchment",
+            Self::Velocity => "Speed of the water",
+            Self::Suspended => "Sediment in the water",
+            Self::Loose => "Loose ground",
+            Self::Wear => "Wear since the start",
+            Self::Deposits => "Deposits since the start",
+            Self::Soil => "Soil",
+            Self::Trees => "Hold of roots",
+            Self::Basins => "Basins",
+            Self::Difference => "Difference to the start",
+            Self::Layer(name) => return capital(&name.replace('_', " ")),
+        };
+        words.to_string()
+    }
+
+    /// The values' unit, of a layer its own; empty where they have none.
+    pub fn unit(&self, terrain: &Terrain) -> String {
+        let unit = match self {
+            Self::Height | Self::WaterDepth | Self::Suspended | Self::Loose => "m",
+            Self::Wear | Self::Deposits | Self::Difference => "m",
+            Self::Slope => "°",
+            Self::Discharge => DISCHARGE.unit,
+            Self::Catchment => "km²",
+            Self::Velocity => "m/s",
+            Self::Soil | Self::Trees | Self::Basins => "",
+            Self::Layer(name) => {
+                let unit = terrain.layers.get(name).map_or("", |layer| layer.unit.as_str());
+                return if unit == "1" { String::new() } else { unit.to_string() };
+            }
+        };
+        unit.to_string()
+    }
+}
+
+fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pictures::colour::to_oklab;
+    use thalweg_core::terrain::Cells;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+
+    /// Two valleys that fall to the south, apart by a ridge; 10 m cells.
+    fn land() -> Terrain {
+        let mut terrain = Terrain::new(Grid::new([40, 41], 10.0).unwrap());
+        for i in 0..40 {
+            for j in 0..41usize {
+                let off = j.abs_diff(10).min(j.abs_diff(30));
+                terrain.ground[(i, j)] = Height::saturating(300.0 - 2.0 * i as f64 + 10.0 * off as f64);
+            }
+        }
+        terrain
+    }
+
+    #[test]
+    fn all_that_is_available_has_values_and_a_legend() {
+        let mut terrain = land();
+        let start = terrain.clone();
+        terrain.ground[(5, 5)] = Height::saturating(500.0);
+        terrain.grid.sea_level = Some(Height::saturating(230.0));
+        let size = terrain.grid.size;
+        terrain.insert(&DISCHARGE, Cells::Float(Field::new(size, 2.0))).unwrap();
+        terrain.insert(&SOIL, Cells::Count(Field::new(size, 3))).unwrap();
+        terrain.insert(&TREE_DENSITY, Cells::Float(Field::new(size, 0.5))).unwrap();
+        terrain.insert(&LOOSE, Cells::Height(Field::new(size, Height::saturating(1.0)))).unwrap();
+        let own = LayerSpec::floats("own_layer", "kg", "Ours.");
+        terrain.insert(&own, Cells::Float(Field::generate(size, |i, _| i as f32))).unwrap();
+        let available = Overlay::available(&terrain);
+        assert_eq!(available.len(), 14, "{available:?}");
+        for overlay in &available {
+            let values = overlay.values(&terrain, Some(&start)).unwrap();
+            let legend = overlay.legend(&terrain, &values).unwrap();
+            assert!(legend.low < legend.high && !legend.title.is_empty(), "{overlay:?} {legend:?}");
+            let shown = values.as_slice().iter().map(|v| legend.colour(*v));
+            assert!(shown.clone().all(|(c, cover)| c.iter().all(|x| x.is_finite()) && (0.0..=1.0).contains(&cover)));
+            assert_eq!(Overlay::find(overlay.name(), &terrain).unwrap(), *overlay);
+        }
+        let own = Overlay::find("own_layer", &terrain).unwrap();
+        assert_eq!((own.title(), own.unit(&terrain)), ("Own layer".to_string(), "kg".to_string()));
+        assert!(Overlay::find("heigth", &terrain).unwrap_err().to_string().contains("height"));
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused_and_no_start_shows_nothing() {
+        let terrain = land();
+        assert!(!Overlay::available(&terrain).contains(&Overlay::Discharge));
+        assert!(Overlay::Discharge.values(&terrain, None).is_err());
+        assert!(Overlay::Loose.values(&terrain, None).is_err());
+        let values = Overlay::Difference.values(&terrain, None).unwrap();
+        assert!(values.as_slice().iter().all(|v| v.is_nan()));
+        let legend = Overlay::Difference.legend(&terrain, &values).unwrap();
+        assert_eq!(legend.colour(f32::NAN).1, 0.0);
+        let small = Terrain::new(Grid::new([3, 3], 10.0).unwrap());
+        assert!(Overlay::Difference.values(&terrain, Some(&small)).is_err());
+    }
+
+    #[test]
+    fn changes_are_signed_and_the_middle_is_pale() {
+        let start = land();
+        let mut now = start.clone();
+        now.ground[(3, 3)] = Height(start.ground[(3, 3)].0 + 65_536 * 4);
+        now.ground[(9, 9)] = Height(start.ground[(9, 9)].0 - 65_536 * 2);
+        let at = |overlay: Overlay| {
+            let values = overlay.values(&now, Some(&start)).unwrap();
+            [values[(3, 3)], values[(9, 9)], values[(0, 0)]]
+        };
+        assert_eq!(at(Overlay::Difference), [4.0, -2.0, 0.0]);
+        assert_eq!(at(Overlay::Wear), [0.0, 2.0, 0.0]);
+        assert_eq!(at(Overlay::Deposits), [4.0, 0.0, 0.0]);
+        let values = Overlay::Difference.values(&now, Some(&start)).unwrap();
+        let legend = Overlay::Difference.legend(&now, &values).unwrap();
+        assert_eq!(legend.low, -legend.high);
+        let light = |t: f32| to_oklab(Colours::Diverging.at(t))[0];
+        assert!(light(0.5) > 0.9 && light(0.0) < 0.6 && light(1.0) < 0.6 && legend.colour(0.0).1 == 0.0);
+    }
+
+    #[test]
+    fn two_valleys_are_two_basins_of_two_colours() {
+        let mut terrain = land();
+        terrain.grid.edges = [thalweg_core::terrain::grid::Edge::Closed; 4];
+        terrain.grid.edges[2] = thalweg_core::terrain::grid::Edge::Open;
+        let values = Overlay::Basins.values(&terrain, None).unwrap();
+        let legend = Overlay::Basins.legend(&terrain, &values).unwrap();
+        let (west, east) = (values[(5, 10)], values[(5, 30)]);
+        assert!(west != east && west > 0.0 && values[(5, 8)] == west);
+        let apart = |a: f32, b: f32| {
+            let (a, b) = (to_oklab(legend.colour(a).0), to_oklab(legend.colour(b).0));
+            (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()
+        };
+        assert!(apart(west, east) > 0.06);
+        // Twelve numbers in a row are told apart: neighbours well, all a little.
+        assert!((1..12).all(|n| apart(n as f32, n as f32 + 1.0) > 0.08));
+        assert_eq!(legend.colour(0.0).1, 0.0);
+    }
+
+    #[test]
+    fn catchments_count_the_land_above() {
+        let values = Overlay::Catchment.values(&land(), None).unwrap();
+        let most = values.as_slice().iter().fold(0f32, |a, b| a.max(*b));
+        // At most all of it: 40 × 41 cells of 100 m².
+        assert!(most > 0.01 && most < 0.164, "{most}");
+    }
+}

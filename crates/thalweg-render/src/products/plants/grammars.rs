@@ -1,0 +1,148 @@
+//! The grammars: how each kind branches, and with what.
+
+use thalweg_core::base::rng::Key;
+use thalweg_models::process::forest::PlantForm;
+
+/// An L-system and what its turtle makes of the letters.
+///
+/// `F` grows a piece of stem, `f` goes as far without; `+` `-` turn, `&` `^` bow down and up by `angle`, `/` rolls by `roll`; `[` `]` keep and take up a place;
+/// `!` thins the stem and `"` shortens the pieces by a fixed share; `L` is a frond, `B` a blade, `O` a ball of leaves,
+/// `S` a spike. Other letters only wait to be rewritten; those that have no rule left are nothing.
+pub(super) struct Grammar {
+    axiom: &'static str,
+    /// A letter and what may stand in its place, one drawn at each.
+    rules: &'static [(char, &'static [&'static str])],
+    /// Times that the word is rewritten.
+    turns: u32,
+    /// Degrees.
+    pub angle: f32,
+    /// Degrees.
+    pub roll: f32,
+    /// Share of an angle by which each strays at most.
+    pub stray: f32,
+    /// Length of the first piece of stem, of which all else is a share.
+    pub length: f32,
+    /// What `"` and `!` leave of length and width.
+    pub shrink: [f32; 2],
+    /// Radius of the stem at the foot.
+    pub width: f32,
+    /// Length (frond, blade) or radius (ball) of leaves, of a piece of stem's; width or height of that.
+    pub leaf: [f32; 2],
+    /// Bark, and leaves, in linear light.
+    pub colours: [[f32; 3]; 2],
+}
+
+const BARK: [f32; 3] = [0.085, 0.055, 0.035];
+
+const CONIFER: Grammar = Grammar {
+    axiom: "FFA",
+    rules: &[('A', &["[W]F!\"A"]), ('W', &["[&L]/[&L]/[&L]/[&L]/[&L]/[&L]", "//[&L]/[&L]/[&L]/[&L]/[&L]/[&L]"])],
+    turns: 13,
+    angle: 110.0,
+    roll: 62.0,
+    stray: 0.10,
+    length: 1.0,
+    shrink: [0.88, 0.86],
+    width: 0.20,
+    leaf: [3.1, 0.62],
+    colours: [BARK, [0.030, 0.085, 0.038]],
+};
+
+const BROADLEAF: Grammar = Grammar {
+    axiom: "F\"[A]!F\"O",
+    rules: &[('A', &["!/[&FOC]/[&FOC]/[&FOC]"]), ('C', &["\"[&fO]/[&fO]/[&fO]", "\"[&fO]/[^fO]/[&fO]"])],
+    turns: 2,
+    angle: 40.0,
+    roll: 120.0,
+    stray: 0.22,
+    length: 1.0,
+    shrink: [0.85, 0.62],
+    width: 0.13,
+    leaf: [0.86, 0.68],
+    colours: [BARK, [0.085, 0.190, 0.040]],
+};
+
+const WILLOW: Grammar = Grammar {
+    axiom: "F[A]!F\"O",
+    rules: &[('A', &["!\"/[&FOC]/[&FOC]/[&FOC]"]), ('C', &["\"[&fO]/[&fO]/[&fO]"])],
+    turns: 2,
+    angle: 48.0,
+    roll: 120.0,
+    stray: 0.22,
+    length: 1.0,
+    shrink: [0.8, 0.6],
+    width: 0.14,
+    leaf: [0.58, 1.2],
+    colours: [BARK, [0.150, 0.225, 0.085]],
+};
+
+const DWARF_PINE: Grammar = Grammar {
+    axiom: "[&A]/[&A]/[&A]/[&A]/[&A]^^A",
+    rules: &[('A', &["F^FO", "F^!FO", "F^\"FO"])],
+    turns: 1,
+    angle: 62.0,
+    roll: 72.0,
+    stray: 0.2,
+    length: 1.0,
+    shrink: [0.75, 0.7],
+    width: 0.10,
+    leaf: [0.95, 0.7],
+    colours: [BARK, [0.040, 0.105, 0.050]],
+};
+
+const SHRUB: Grammar = Grammar {
+    axiom: "[&A]/[&A]/[&A]/[&A]/[&A]FO",
+    rules: &[('A', &["FO", "F^O", "F\"^FO"])],
+    turns: 1,
+    angle: 42.0,
+    roll: 72.0,
+    stray: 0.3,
+    length: 1.0,
+    shrink: [0.7, 0.7],
+    width: 0.06,
+    leaf: [0.62, 0.85],
+    colours: [BARK, [0.115, 0.165, 0.045]],
+};
+
+const REED: Grammar = Grammar {
+    axiom: "CCC[S]//C[&S]///[&&&S]",
+    rules: &[('C', &["[&&B]/[&B]/[&&&B]/[B]/[&B]/", "[&B]/[&&B]/[&B]/[&&&B]/[&&B]/"])],
+    turns: 1,
+    angle: 7.0,
+    roll: 77.0,
+    stray: 0.5,
+    length: 1.0,
+    shrink: [0.9, 0.9],
+    width: 0.012,
+    leaf: [1.0, 0.045],
+    colours: [[0.110, 0.060, 0.030], [0.210, 0.225, 0.070]],
+};
+
+/// The grammar of plants of that form.
+pub(super) fn of(form: PlantForm) -> &'static Grammar {
+    match form {
+        PlantForm::Cone => &CONIFER,
+        PlantForm::Ball => &BROADLEAF,
+        PlantForm::Dome => &WILLOW,
+        PlantForm::Mat => &DWARF_PINE,
+        PlantForm::Bush => &SHRUB,
+        PlantForm::Tuft => &REED,
+    }
+}
+
+impl Grammar {
+    /// The word that the axiom grows to.
+    pub fn word(&self, key: Key) -> String {
+        let mut word = self.axiom.to_string();
+        for turn in 0..self.turns {
+            let key = key.and(turn.into());
+            let letter = |(place, letter): (usize, char)| {
+                let rule = self.rules.iter().find(|(from, _)| *from == letter);
+                let choice = |all: &[&'static str]| all[(key.and(place as u64).bits() % all.len() as u64) as usize];
+                rule.map_or_else(|| letter.to_string(), |(_, all)| choice(all).to_string())
+            };
+            word = word.chars().enumerate().map(letter).collect();
+        }
+        word
+    }
+}

@@ -1,0 +1,108 @@
+//! [`Plant`]: the shape of a plant as a few triangles, grown by an L-system, one grammar to a kind.
+//!
+//! Lindenmayer (1968, doi:10.1016/0022-5193(68)90079-9); drawn by a turtle as in Prusinkiewicz & Lindenmayer (1990, *The
+//! Algorithmic Beauty of Plants*, sections 1.3 to 1.7): a word is rewritten a few times, each letter by one of its
+//! rules, then read letter by letter. Which rule, and how far each turn strays, is drawn from the key: no two plants
+//! need be alike, and the same key gives the same plant.
+
+mod grammars;
+mod turtle;
+
+use thalweg_core::base::rng::Key;
+use thalweg_models::process::forest::KINDS;
+
+/// The greatest number of triangles of a plant.
+pub const MAX_TRIANGLES: usize = 300;
+
+/// A plant as triangles, Y up: its foot at the origin, 1 high, and 1 wide at its widest.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Plant {
+    /// Corners (x, y, z): y in heights of the plant, x and z in its widths, from its foot.
+    pub positions: Vec<[f32; 3]>,
+    /// Unit normals, one to a corner; leaves are lit from either side.
+    pub normals: Vec<[f32; 3]>,
+    /// Red, green and blue in linear light (0 to 1), one colour to a corner, darker inside the crown.
+    pub colours: Vec<[f32; 3]>,
+    /// Triangles: three numbers of corners each.
+    pub indices: Vec<u32>,
+}
+
+/// Lowest and highest coordinate of points along each axis.
+pub fn bounds(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
+    points.iter().fold([[f32::MAX; 3], [f32::MIN; 3]], |[low, high], p| {
+        [[0, 1, 2].map(|k| low[k].min(p[k])), [0, 1, 2].map(|k| high[k].max(p[k]))]
+    })
+}
+
+impl Plant {
+    /// A plant of a kind (its number in [`KINDS`]; the first, if there is none of it); the same key gives the same plant.
+    pub fn grown(kind: u8, key: Key) -> Self {
+        let grammar = grammars::of(KINDS.get(usize::from(kind)).unwrap_or(&KINDS[0]).form);
+        let word = grammar.word(key);
+        let mut plant = turtle::draw(&word, grammar, key.and(1));
+        plant.fit();
+        plant
+    }
+
+    /// Number of triangles.
+    pub fn triangles(&self) -> usize {
+        self.indices.len() / 3
+    }
+
+    /// Lowest and highest coordinate along each axis, in the units of [`Plant::positions`].
+    pub fn bounds(&self) -> [[f32; 3]; 2] {
+        bounds(&self.positions)
+    }
+
+    /// Brings it to its height and width of 1.
+    fn fit(&mut self) {
+        let [[_, low, _], [_, high, _]] = self.bounds();
+        let wide = self.positions.iter().map(|p| p[0] * p[0] + p[2] * p[2]).fold(0.0, f32::max).sqrt();
+        let scale = [0.5 / wide.max(1e-6), 1.0 / (high - low).max(1e-6), 0.5 / wide.max(1e-6)];
+        for p in &mut self.positions {
+            *p = [p[0] * scale[0], (p[1] - low) * scale[1], p[2] * scale[2]];
+        }
+        for n in &mut self.normals {
+            *n = turtle::unit([0, 1, 2].map(|k| n[k] / scale[k]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_a_small_whole_plant() {
+        for kind in 0..KINDS.len() as u8 {
+            for n in 0..40 {
+                let plant = Plant::grown(kind, Key::new(n, "plant"));
+                let name = KINDS[usize::from(kind)].name;
+                assert!((20..=MAX_TRIANGLES).contains(&plant.triangles()), "{name}: {}", plant.triangles());
+                let corners = plant.positions.len();
+                assert!(plant.normals.len() == corners && plant.colours.len() == corners);
+                assert!(plant.indices.iter().all(|k| (*k as usize) < corners));
+                let [low, high] = plant.bounds();
+                assert!(low[1] == 0.0 && (high[1] - 1.0).abs() < 1e-6, "{name}: {low:?} {high:?}");
+                assert!((0..3).step_by(2).all(|k| low[k] >= -0.5001 && high[k] <= 0.5001), "{name}");
+                // Its crown stands over its foot, not beside it.
+                let middle = [0, 2].map(|k| plant.positions.iter().map(|p| p[k]).sum::<f32>() / corners as f32);
+                assert!(middle.iter().all(|x| x.abs() < 0.2), "{name}: {middle:?}");
+                for (n, c) in plant.normals.iter().zip(&plant.colours) {
+                    assert!((n.iter().map(|x| x * x).sum::<f32>() - 1.0).abs() < 1e-4, "{name}: {n:?}");
+                    assert!(c.iter().all(|x| (0.0..=1.0).contains(x)), "{name}: {c:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn keys_tell_plants_apart_and_nothing_else_does() {
+        for kind in 0..KINDS.len() as u8 {
+            let plant = |n| Plant::grown(kind, Key::new(n, "plant"));
+            assert_eq!(plant(1), plant(1));
+            assert_ne!(plant(1), plant(2));
+        }
+        assert_eq!(Plant::grown(200, Key::ZERO), Plant::grown(0, Key::ZERO));
+    }
+}

@@ -1,0 +1,239 @@
+//! The turtle: a word becomes stems of three sides, fronds, blades and balls of leaves.
+
+use super::Plant;
+use super::grammars::Grammar;
+use thalweg_core::base::rng::Key;
+
+type Vector = [f32; 3];
+
+/// Where the turtle stands and looks, and how long and wide the next piece is.
+#[derive(Clone, Copy)]
+struct Turtle {
+    at: Vector,
+    /// Ahead, left and up: at right angles.
+    ahead: Vector,
+    left: Vector,
+    up: Vector,
+    length: f32,
+    width: f32,
+}
+
+/// Sides of a stem.
+const SIDES: usize = 3;
+
+/// Light that the inside of a crown is left, of the outside's.
+const INSIDE: f32 = 0.45;
+
+/// Draws a word.
+pub(super) fn draw(word: &str, grammar: &Grammar, key: Key) -> Plant {
+    let mut plant = Plant::default();
+    let mut kept = Vec::new();
+    let mut turtle = Turtle {
+        at: [0.0; 3],
+        ahead: [0.0, 1.0, 0.0],
+        left: [1.0, 0.0, 0.0],
+        up: [0.0, 0.0, 1.0],
+        length: grammar.length,
+        width: grammar.width,
+    };
+    let [bark, green] = grammar.colours;
+    for (place, letter) in word.chars().enumerate() {
+        let key = key.and(place as u64);
+        let stray = 1.0 + grammar.stray * key.signed() as f32;
+        match letter {
+            'F' => turtle.stem(&mut plant, grammar.shrink[1], bark, stray),
+            'f' => turtle.at = add(turtle.at, scaled(turtle.ahead, turtle.length * stray)),
+            'L' => turtle.frond(&mut plant, grammar.leaf, green, stray),
+            'B' => turtle.blade(&mut plant, grammar.leaf, green, stray),
+            'O' => turtle.ball(&mut plant, grammar.leaf, green, key),
+            'S' => turtle.spike(&mut plant, bark, green, stray),
+            '&' => turtle.bow(grammar.angle * stray),
+            '^' => turtle.bow(-0.5 * grammar.angle * stray),
+            '+' => turtle.turn(grammar.angle * stray),
+            '-' => turtle.turn(-grammar.angle * stray),
+            '/' => turtle.roll(grammar.roll * stray),
+            '"' => turtle.length *= grammar.shrink[0],
+            '!' => turtle.width *= grammar.shrink[1],
+            '[' => kept.push(turtle),
+            ']' => turtle = kept.pop().unwrap_or(turtle),
+            _ => {}
+        }
+    }
+    plant
+}
+
+impl Turtle {
+    /// Turns `a` towards `b` by so many degrees.
+    fn turned(a: Vector, b: Vector, degrees: f32) -> [Vector; 2] {
+        let (sin, cos) = (libm::sinf(degrees.to_radians()), libm::cosf(degrees.to_radians()));
+        [add(scaled(a, cos), scaled(b, sin)), add(scaled(b, cos), scaled(a, -sin))]
+    }
+
+    fn bow(&mut self, degrees: f32) {
+        [self.ahead, self.up] = Self::turned(self.ahead, self.up, degrees);
+    }
+
+    fn turn(&mut self, degrees: f32) {
+        [self.ahead, self.left] = Self::turned(self.ahead, self.left, degrees);
+    }
+
+    fn roll(&mut self, degrees: f32) {
+        [self.left, self.up] = Self::turned(self.left, self.up, degrees);
+    }
+
+    /// A piece of stem that tapers; the turtle goes to its end.
+    fn stem(&mut self, plant: &mut Plant, taper: f32, bark: Vector, stray: f32) {
+        let end = add(self.at, scaled(self.ahead, self.length * stray));
+        let first = plant.positions.len() as u32;
+        for (at, width) in [(self.at, self.width), (end, self.width * taper)] {
+            for side in 0..SIDES {
+                let turn = 360.0 / SIDES as f32 * side as f32;
+                let [out, _] = Self::turned(self.left, self.up, turn);
+                plant.corner(add(at, scaled(out, width)), out, bark);
+            }
+        }
+        for side in 0..SIDES as u32 {
+            let next = (side + 1) % SIDES as u32;
+            let [a, b, c, d] = [side, next, side + SIDES as u32, next + SIDES as u32].map(|k| first + k);
+            plant.indices.extend([a, b, c, b, d, c]);
+        }
+        self.at = end;
+    }
+
+    /// A frond of needles: a kite folded along its middle, so that its sides hang.
+    fn frond(&self, plant: &mut Plant, [long, wide]: [f32; 2], green: Vector, stray: f32) {
+        let long = long * self.length * stray;
+        let along = |share: f32| add(self.at, scaled(self.ahead, long * share));
+        let hang = [0.0, -0.16 * long, 0.0];
+        let (tip, half) = (along(1.0), 0.5 * wide * long);
+        let sides = [1.0, -1.0].map(|s| add(add(along(0.55), scaled(self.left, s * half)), hang));
+        for (side, turned) in [(sides[0], false), (sides[1], true)] {
+            let face = cross(sub(tip, self.at), sub(side, self.at));
+            // Normals look up and outward, as those of a whole tree do.
+            let face = unit(if face[1] < 0.0 { scaled(face, -1.0) } else { face });
+            let first = plant.positions.len() as u32;
+            for (at, light) in [(self.at, INSIDE), (side, 0.85), (tip, 1.15)] {
+                plant.corner(at, face, scaled(green, light));
+            }
+            plant.indices.extend(if turned { [first, first + 2, first + 1] } else { [first, first + 1, first + 2] });
+        }
+    }
+
+    /// A blade of grass that bends over towards its tip.
+    fn blade(&self, plant: &mut Plant, [long, wide]: [f32; 2], green: Vector, stray: f32) {
+        let long = long * self.length * (0.6 + 0.4 * stray).min(1.1);
+        let half = scaled(self.left, 0.5 * wide * long);
+        let bend = Self::turned(self.ahead, self.up, 28.0)[0];
+        let knee = add(self.at, scaled(self.ahead, 0.62 * long));
+        let tip = add(knee, scaled(bend, 0.38 * long));
+        let face = unit(add(self.up, [0.0, 0.6, 0.0]));
+        let first = plant.positions.len() as u32;
+        for (at, light) in [
+            (sub(self.at, half), INSIDE),
+            (add(self.at, half), INSIDE),
+            (sub(knee, half), 0.95),
+            (add(knee, half), 0.95),
+            (tip, 1.25),
+        ] {
+            plant.corner(at, face, scaled(green, light));
+        }
+        plant.indices.extend([0, 1, 2, 1, 3, 2, 2, 3, 4].map(|k| first + k));
+    }
+
+    /// A stalk with a dark ear.
+    fn spike(&mut self, plant: &mut Plant, bark: Vector, green: Vector, stray: f32) {
+        let whole = self.length;
+        self.length = 0.9 * whole * stray.clamp(0.9, 1.15);
+        self.stem(plant, 0.8, green, 1.0);
+        self.length = 0.17 * whole;
+        self.width *= 2.6;
+        self.stem(plant, 0.9, bark, 1.0);
+    }
+
+    /// A ball of leaves about the place: an icosahedron, its corners pulled a little in and out.
+    fn ball(&self, plant: &mut Plant, [wide, high]: [f32; 2], green: Vector, key: Key) {
+        let radius = wide * self.length * (1.0 + 0.2 * key.and(1).signed() as f32);
+        let first = plant.positions.len() as u32;
+        for (number, corner) in CORNERS.iter().enumerate() {
+            let out = 1.0 + 0.16 * key.and(2 + number as u64).signed() as f32;
+            let at =
+                add(self.at, [corner[0] * radius * out, corner[1] * radius * out * high, corner[2] * radius * out]);
+            // Leaves below see less of the sky.
+            let light = INSIDE + (1.15 - INSIDE) * (0.5 + 0.5 * corner[1]);
+            plant.corner(at, *corner, scaled(green, light));
+        }
+        plant.indices.extend(FACES.iter().flatten().map(|k| first + k));
+    }
+}
+
+impl Plant {
+    fn corner(&mut self, at: Vector, normal: Vector, colour: Vector) {
+        self.positions.push(at);
+        self.normals.push(unit(normal));
+        self.colours.push(colour.map(|c| c.clamp(0.0, 1.0)));
+    }
+}
+
+/// Of an icosahedron: 1/√(1 + φ²) and φ/√(1 + φ²).
+const A: f32 = 0.525_731_1;
+const B: f32 = 0.850_650_8;
+
+const CORNERS: [Vector; 12] = [
+    [-A, B, 0.0],
+    [A, B, 0.0],
+    [-A, -B, 0.0],
+    [A, -B, 0.0],
+    [0.0, -A, B],
+    [0.0, A, B],
+    [0.0, -A, -B],
+    [0.0, A, -B],
+    [B, 0.0, -A],
+    [B, 0.0, A],
+    [-B, 0.0, -A],
+    [-B, 0.0, A],
+];
+
+const FACES: [[u32; 3]; 20] = [
+    [0, 11, 5],
+    [0, 5, 1],
+    [0, 1, 7],
+    [0, 7, 10],
+    [0, 10, 11],
+    [1, 5, 9],
+    [5, 11, 4],
+    [11, 10, 2],
+    [10, 7, 6],
+    [7, 1, 8],
+    [3, 9, 4],
+    [3, 4, 2],
+    [3, 2, 6],
+    [3, 6, 8],
+    [3, 8, 9],
+    [4, 9, 5],
+    [2, 4, 11],
+    [6, 2, 10],
+    [8, 6, 7],
+    [9, 8, 1],
+];
+
+fn add(a: Vector, b: Vector) -> Vector {
+    [0, 1, 2].map(|k| a[k] + b[k])
+}
+
+fn sub(a: Vector, b: Vector) -> Vector {
+    [0, 1, 2].map(|k| a[k] - b[k])
+}
+
+fn scaled(a: Vector, by: f32) -> Vector {
+    a.map(|x| x * by)
+}
+
+fn cross(a: Vector, b: Vector) -> Vector {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// The vector at length 1; upward if it has none.
+pub(super) fn unit(a: Vector) -> Vector {
+    let length = (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]).sqrt();
+    if length > 1e-12 { scaled(a, 1.0 / length) } else { [0.0, 1.0, 0.0] }
+}

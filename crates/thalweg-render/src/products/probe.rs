@@ -1,0 +1,86 @@
+//! [`probe`]: what is known of one cell, in numbers.
+
+use crate::products::slope::gradient;
+use thalweg_core::terrain::{Cells, LOOSE, Terrain};
+
+/// A number that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// Of what: `loose`, or a layer's name.
+    pub name: String,
+    /// Its unit; empty where it has none.
+    pub unit: String,
+    /// Its value there, in `unit`.
+    pub value: f32,
+}
+
+/// The slope of the ground at a cell (row, column), 0° to 90°, as [`gradient`] has it.
+///
+/// # Panics
+/// When the cell lies outside the terrain.
+pub fn slope(terrain: &Terrain, [i, j]: [usize; 2]) -> f64 {
+    let [east, north] = gradient(terrain, i, j);
+    libm::atan(libm::hypot(east, north)).to_degrees()
+}
+
+/// What the terrain's layers hold at a cell (row, column): loose ground first, then the layers by name; without those that
+/// have no number there.
+///
+/// # Panics
+/// When the cell lies outside the terrain.
+pub fn probe(terrain: &Terrain, [i, j]: [usize; 2]) -> Vec<Reading> {
+    let [rows, cols] = terrain.ground.size();
+    assert!(i < rows && j < cols, "row {i}, column {j} lies outside a terrain of {rows} × {cols} cells");
+    let loose = terrain.loose.as_ref().map(|loose| (LOOSE.name, "m", loose[(i, j)].metres_f32()));
+    let layers = terrain.layers.iter().filter(|(_, layer)| layer.cells.size() == terrain.ground.size());
+    let layers = layers.map(|(name, layer)| {
+        let value = match &layer.cells {
+            Cells::Height(field) => field[(i, j)].metres_f32(),
+            Cells::Float(field) => field[(i, j)],
+            Cells::Count(field) => field[(i, j)] as f32,
+        };
+        (name.as_str(), if layer.unit == "1" { "" } else { layer.unit.as_str() }, value)
+    });
+    let read = loose.into_iter().chain(layers).filter(|(.., value)| value.is_finite());
+    read.map(|(name, unit, value)| Reading { name: name.to_string(), unit: unit.to_string(), value }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+    use thalweg_core::terrain::{HARDNESS, LayerSpec};
+
+    #[test]
+    #[should_panic(expected = "row 1, column 5 lies outside a terrain of 4 × 5 cells")]
+    fn a_cell_east_of_all_is_none_of_the_next_row() {
+        probe(&Terrain::new(Grid::new([4, 5], 10.0).unwrap()), [1, 5]);
+    }
+
+    #[test]
+    #[should_panic(expected = "row 1, column 5 lies outside a terrain of 4 × 5 cells")]
+    fn a_slope_east_of_all_is_none_of_the_next_row() {
+        slope(&Terrain::new(Grid::new([4, 5], 10.0).unwrap()), [1, 5]);
+    }
+
+    #[test]
+    fn all_numbers_of_a_cell_are_read() {
+        let mut terrain = Terrain::new(Grid::new([4, 5], 10.0).unwrap());
+        terrain.ground = Field::generate([4, 5], |_, j| Height::saturating(10.0 * j as f64));
+        assert!((slope(&terrain, [1, 2]) - 45.0).abs() < 1e-9);
+        assert!(probe(&terrain, [0, 0]).is_empty());
+        terrain.insert(&LOOSE, Cells::Height(Field::new([4, 5], Height::saturating(1.5)))).unwrap();
+        terrain
+            .insert(&HARDNESS, Cells::Float(Field::generate([4, 5], |i, _| if i == 0 { f32::NAN } else { 0.25 })))
+            .unwrap();
+        let own = LayerSpec::floats("own", "kg", "Ours.");
+        terrain.insert(&own, Cells::Float(Field::new([4, 5], 7.0))).unwrap();
+        let read = |at: [usize; 2]| -> Vec<String> {
+            probe(&terrain, at).into_iter().map(|r| format!("{} {} {}", r.name, r.value, r.unit)).collect()
+        };
+        assert_eq!(read([0, 3]), ["loose 1.5 m", "own 7 kg"]);
+        assert_eq!(read([1, 3]), ["loose 1.5 m", "hardness 0.25 ", "own 7 kg"]);
+    }
+}

@@ -1,0 +1,424 @@
+//! Other resolutions, and cuts.
+//!
+//! Between resolutions a terrain is a set of samples: [`resample`] keeps the first and last sample of each side where they
+//! are (N − 1 intervals, as game engines count). [`reduce`] takes cells as areas instead and keeps the mean: the way to
+//! compare two resolutions. Tables (particles alive and such) are of the cells they were made on and are left behind.
+
+use std::ops::Range;
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_core::terrain::filter::{Axis, Kernel, filter, touched};
+use thalweg_core::terrain::grid::{Georeference, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, Layer, Terrain};
+
+/// The terrain with `size` samples (rows, columns) over the same extent between its corner samples. More samples are interpolated
+/// (ground bicubic, layers linear), fewer low-passed; planes stay planes exactly. Whole numbers of layers are rounded.
+///
+/// Where a new sample would be made of any cell without data it takes the nearest cell as it is, without data or with.
+///
+/// # Errors
+/// When a side is zero, or the shape does not fit: cells are square, so both directions must shrink or grow alike, to
+/// within one interval. As [`Grid::new`] of the new cells.
+pub fn resample(terrain: &Terrain, size: Size) -> Result<Terrain> {
+    let grid = resampled(&terrain.grid, size)?;
+    Grid::new(size, grid.cell)?;
+    remake(terrain, grid, Kernel::Smooth, Kernel::Convex)
+}
+
+/// The grid of `size` samples over the extent between another one's corner samples, of a map of any size.
+///
+/// # Errors
+/// As [`resample`], but cells as [`Grid::of_windows`] allows them.
+pub fn resampled(old: &Grid, size: Size) -> Result<Grid> {
+    let long = usize::from(old.cols() >= old.rows());
+    if size.contains(&0) {
+        return Err(Error::value("size", shown(size), "at least 1 × 1"));
+    }
+    let intervals = |size: Size, k: usize| (size[k] - 1) as f64;
+    let fits = (intervals(old.size, 1 - long) * intervals(size, long) / intervals(old.size, long).max(1.0)).round();
+    if (intervals(size, 1 - long) - fits).abs() > 1.0 {
+        let mut fitting = size;
+        fitting[1 - long] = fits as usize + 1;
+        return Err(Error::value("size", shown(size), format!("{}, so that cells stay square", shown(fitting))));
+    }
+    // Old cells per new one, southward and eastward; where a direction has no interval, that of the whole.
+    let step = [0, 1].map(|k| match (old.size[k], size[k]) {
+        (n, m) if m > 1 && n > 1 => (n - 1) as f64 / (m - 1) as f64,
+        (n, m) => n as f64 / m as f64,
+    });
+    let mut grid =
+        Grid { edges: old.edges, sea_level: old.sea_level, ..Grid::of_windows(size, old.cell * step[long])? };
+    grid.georeference = centred(old, size, step[long]);
+    Ok(grid)
+}
+
+/// [`resample`] of the ground, some rows at a time: for maps larger than memory.
+#[derive(Debug, Clone)]
+pub struct Resampling {
+    grid: Grid,
+    rows: Axis,
+    cols: Axis,
+}
+
+impl Resampling {
+    /// From a grid to so many rows and columns.
+    ///
+    /// # Errors
+    /// As [`resampled`].
+    pub fn new(old: &Grid, size: Size) -> Result<Self> {
+        let grid = resampled(old, size)?;
+        let [rows, cols] = [0, 1].map(|k| Axis::new(old.size[k], size[k], Kernel::Smooth));
+        Ok(Self { grid, rows, cols })
+    }
+
+    /// Where the new samples lie.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// The old rows of which new ones are made; `0..0` for no rows.
+    ///
+    /// # Panics
+    /// When the rows reach beyond the new grid.
+    pub fn needs(&self, rows: Range<usize>) -> Range<usize> {
+        let weights = self.rows.weights[rows.clone()].iter().flatten().map(|weight| weight.0);
+        let all = weights.chain(self.rows.nearest[rows].iter().copied());
+        let ends = all.fold(None, |ends: Option<[usize; 2]>, row| {
+            Some(ends.map_or([row; 2], |[first, last]| [first.min(row), last.max(row)]))
+        });
+        ends.map_or(0..0, |[first, last]| first..last + 1)
+    }
+
+    /// New rows, of all columns, out of the old ones that they [need](Self::needs): `ground` holds those rows, all columns of them, and
+    /// `nodata` marks their cells without data. Gives the ground, and which cells have no data.
+    ///
+    /// # Errors
+    /// Other rows than those that are needed; a mask of another size than `ground`.
+    ///
+    /// # Panics
+    /// As [`Resampling::needs`].
+    pub fn rows(
+        &self,
+        rows: Range<usize>,
+        ground: &Field<Height>,
+        nodata: Option<&Field<bool>>,
+    ) -> Result<(Field<Height>, Option<Field<bool>>)> {
+        let needs = self.needs(rows.clone());
+        let own = ground.size();
+        if own[0] != needs.len() || nodata.is_some_and(|mask| mask.size() != own) {
+            return Err(Error::value("rows", shown(own), format!("rows {} to {} of the map", needs.start, needs.end)));
+        }
+        let part = Axis {
+            weights: self.rows.weights[rows.clone()]
+                .iter()
+                .map(|weights| weights.iter().map(|(row, weight)| (row - needs.start, *weight)).collect())
+                .collect(),
+            nearest: self.rows.nearest[rows].iter().map(|row| row - needs.start).collect(),
+        };
+        let nearest = |mask: &Field<bool>| {
+            Field::generate([part.nearest.len(), self.cols.nearest.len()], |i, j| {
+                mask[(part.nearest[i], self.cols.nearest[j])]
+            })
+        };
+        let void = nodata.map(nearest);
+        let metres = remade(own, nodata, &part, &self.cols, &|i, j| ground[(i, j)].metres());
+        Ok((metres.map(|metres| Height::saturating(*metres)), void))
+    }
+}
+
+/// The terrain with `size` cells, each the mean of the area that it covers of the old ones: the mean of the whole is kept.
+/// The rule for cells without data is that of [`resample`].
+///
+/// # Errors
+/// When a side is zero or larger than it was, or the shape does not fit to within one cell: cells are square. As [`Grid::new`] of the
+/// new cells.
+pub fn reduce(terrain: &Terrain, size: Size) -> Result<Terrain> {
+    let old = &terrain.grid;
+    check_reduction(old.size, size)?;
+    let step = [0, 1].map(|k| old.size[k] as f64 / size[k] as f64);
+    let long = usize::from(old.cols() >= old.rows());
+    let fits = (old.size[1 - long] as f64 / step[long]).round().max(1.0);
+    if (size[1 - long] as f64 - fits).abs() > 1.0 {
+        let mut fitting = size;
+        fitting[1 - long] = fits as usize;
+        return Err(Error::value("size", shown(size), format!("{}, so that cells stay square", shown(fitting))));
+    }
+    let mut grid = Grid { edges: old.edges, sea_level: old.sea_level, ..Grid::new(size, old.cell * step[long])? };
+    grid.georeference = moved(old, [0.0; 2], [step[long]; 2]);
+    remake(terrain, grid, Kernel::Area, Kernel::Area)
+}
+
+/// The field with `size` cells, each the mean of the area that it covers of the old ones.
+///
+/// # Errors
+/// When a side is zero or larger than it was.
+pub fn reduce_field(field: &Field<f32>, size: Size) -> Result<Field<f32>> {
+    check_reduction(field.size(), size)?;
+    let [rows, cols] = [0, 1].map(|k| Axis::new(field.size()[k], size[k], Kernel::Area));
+    Ok(filter(field.size(), |i, j| f64::from(field[(i, j)]), &rows, &cols).map(|x| *x as f32))
+}
+
+/// The cells of `window` as a world of their own: its first cell is the new world's, coordinates on Earth stay, and so do
+/// things (tables with positions) that lie in it.
+///
+/// # Errors
+/// When the window is empty or reaches beyond the terrain.
+pub fn crop(terrain: &Terrain, window: Window) -> Result<Terrain> {
+    let grid = cropped_grid(&terrain.grid, window)?;
+    let mut part = terrain.window(window);
+    let origin = part.grid.origin;
+    part.grid = grid;
+    for table in part.tables.values_mut() {
+        *table = table.moved(|axis, at| at.wrapping_sub(origin[axis]), |carried| carried);
+    }
+    Ok(part)
+}
+
+/// The grid of [`crop`], of a map of any size.
+///
+/// # Errors
+/// As [`crop`].
+pub fn cropped_grid(old: &Grid, window: Window) -> Result<Grid> {
+    let inside = |k: usize| window.start[k].checked_add(window.size[k]).is_some_and(|end| end <= old.size[k]);
+    if window.size.contains(&0) || !inside(0) || !inside(1) {
+        let value = format!("{} at row {}, column {}", shown(window.size), window.start[0], window.start[1]);
+        return Err(Error::value("window", value, format!("at least 1 × 1 within {}", shown(old.size))));
+    }
+    let georeference = moved(old, window.start.map(|k| k as f64), [1.0; 2]);
+    Ok(Grid { georeference, origin: [0, 0], world: window.size, ..old.window(window) })
+}
+
+/// Rows × columns, as said in messages.
+fn shown(size: Size) -> String {
+    format!("{} × {} cells (rows × columns)", size[0], size[1])
+}
+
+fn check_reduction(old: Size, size: Size) -> Result<()> {
+    if size.contains(&0) || size[0] > old[0] || size[1] > old[1] {
+        return Err(Error::value("size", shown(size), format!("1 × 1 to {}", shown(old))));
+    }
+    Ok(())
+}
+
+/// The georeference of a grid whose first pixel's corner lies `start` pixels (south, east) within `old`'s window, its
+/// pixels `step` of the old ones.
+fn moved(old: &Grid, start: [f64; 2], step: [f64; 2]) -> Option<Georeference> {
+    let mut reference = old.georeference.clone()?;
+    // The transform is of the world's corner, not of the window's.
+    let [i, j] = [0, 1].map(|k| old.origin[k] as f64 + start[k]);
+    reference.transform = reference.transform.map(|[x, x_j, x_i, y, y_j, y_i]| {
+        [x + j * x_j + i * x_i, x_j * step[1], x_i * step[0], y + j * y_j + i * y_i, y_j * step[1], y_i * step[0]]
+    });
+    Some(reference)
+}
+
+/// The georeference of `size` cells of `step` old ones, about the same middle. Where the shorter side does not come to whole
+/// cells it is off by under half a cell at its ends: cells that are not square no reader takes.
+fn centred(old: &Grid, size: Size, step: f64) -> Option<Georeference> {
+    moved(old, [0, 1].map(|k| 0.5 * (old.size[k] as f64 - size[k] as f64 * step)), [step; 2])
+}
+
+/// Filters values; where a new one would be made of any cell without data it is the nearest as it is.
+fn remade(
+    size: Size,
+    nodata: Option<&Field<bool>>,
+    rows: &Axis,
+    cols: &Axis,
+    value: &(dyn Fn(usize, usize) -> f64 + Sync),
+) -> Field<f64> {
+    let out = filter(size, value, rows, cols);
+    let Some(mask) = nodata else { return out };
+    let lame = touched(mask, rows, cols);
+    Field::generate(out.size(), |i, j| if lame[(i, j)] { value(rows.nearest[i], cols.nearest[j]) } else { out[(i, j)] })
+}
+
+/// Filters ground, loose part, mask and layers to `grid`.
+fn remake(terrain: &Terrain, grid: Grid, ground: Kernel, layers: Kernel) -> Result<Terrain> {
+    let axes = |kernel| [0, 1].map(|k| Axis::new(terrain.grid.size[k], grid.size[k], kernel));
+    let (smooth, convex) = (axes(ground), axes(layers));
+    let nodata = terrain.nodata.as_ref();
+    let remade = |axes: &[Axis; 2], value: &(dyn Fn(usize, usize) -> f64 + Sync)| {
+        remade(terrain.grid.size, nodata, &axes[0], &axes[1], value)
+    };
+    let heights = |axes: &[Axis; 2], field: &Field<Height>| {
+        remade(axes, &|i, j| field[(i, j)].metres()).map(|metres| Height::saturating(*metres))
+    };
+    let layer = |layer: &Layer| {
+        let cells = match &layer.cells {
+            Cells::Height(field) => Cells::Height(heights(&convex, field)),
+            Cells::Float(field) => Cells::Float(remade(&convex, &|i, j| f64::from(field[(i, j)])).map(|x| *x as f32)),
+            // The cast saturates.
+            Cells::Count(field) => {
+                Cells::Count(remade(&convex, &|i, j| f64::from(field[(i, j)])).map(|x| (x + 0.5) as u32))
+            }
+        };
+        layer.with_cells(cells)
+    };
+    let [rows, cols] = &smooth;
+    let mut out = Terrain::from_ground(grid, heights(&smooth, &terrain.ground))?;
+    out.loose = terrain.loose.as_ref().map(|field| heights(&convex, field));
+    out.nodata = nodata.map(|mask| Field::generate(out.grid.size, |i, j| mask[(rows.nearest[i], cols.nearest[j])]));
+    out.layers = terrain.layers.iter().map(|(name, old)| (name.clone(), layer(old))).collect();
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::PixelIs;
+    use thalweg_core::terrain::{Column, LayerSpec, Table};
+
+    const CELL: f64 = 12.0;
+
+    fn plane(rows: usize, cols: usize) -> Terrain {
+        let mut terrain = Terrain::new(Grid::new([rows, cols], CELL).unwrap());
+        let reference = Georeference {
+            transform: Some([500_000.0, CELL, 0.0, 4_000_000.0, 0.0, -CELL]),
+            pixel: PixelIs::Area,
+            ..Georeference::default()
+        };
+        terrain.grid.georeference = Some(reference);
+        for i in 0..rows {
+            for j in 0..cols {
+                terrain.ground[(i, j)] = Height::saturating(100.0 + 3.0 * i as f64 - 1.25 * j as f64);
+            }
+        }
+        terrain
+    }
+
+    /// Eastings and northings of a cell's centre.
+    fn place(terrain: &Terrain, i: usize, j: usize) -> [f64; 2] {
+        let t = terrain.grid.georeference.as_ref().unwrap().transform.unwrap();
+        let (y, x) = (i as f64 + 0.5, j as f64 + 0.5);
+        [t[0] + x * t[1] + y * t[2], t[3] + x * t[4] + y * t[5]]
+    }
+
+    #[test]
+    fn a_plane_is_exact_at_every_size_and_corners_stay() {
+        let old = plane(17, 33);
+        for size in [[17, 33], [33, 65], [9, 17], [5, 9], [25, 49], [13, 25], [2, 3], [101, 201], [1009, 2017]] {
+            let new = resample(&old, size).unwrap();
+            let step = [16.0 / (size[0] - 1) as f64, 32.0 / (size[1] - 1) as f64];
+            for i in 0..size[0] {
+                for j in 0..size[1] {
+                    let want = 100.0 + 3.0 * i as f64 * step[0] - 1.25 * j as f64 * step[1];
+                    // Rounded once to units of 1/65 536 m from f64.
+                    let error = (new.ground[(i, j)].metres() - want).abs();
+                    assert!(error <= 0.51 / 65_536.0, "{size:?} at {i}, {j}: {error}");
+                }
+            }
+            for corner in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                let at = |t: &Terrain| place(t, corner.0 * (t.grid.rows() - 1), corner.1 * (t.grid.cols() - 1));
+                let ([x, y], [u, v]) = (at(&old), at(&new));
+                assert!((x - u).abs() < 1e-6 && (y - v).abs() < 1e-6, "{size:?}: {x} {y} became {u} {v}");
+            }
+            assert!((new.grid.cell - CELL * step[1]).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn low_pass_takes_what_the_new_grid_cannot_hold() {
+        // Stripes a cell wide average out at a quarter of the resolution; picking samples would keep one colour.
+        let mut terrain = plane(65, 65);
+        terrain.ground = Field::generate([65, 65], |_, j| Height::saturating(if j % 2 == 0 { 0.0 } else { 100.0 }));
+        let small = resample(&terrain, [17, 17]).unwrap();
+        for j in 1..16 {
+            assert!((small.ground[(8, j)].metres() - 50.0).abs() < 1.0, "{:?}", small.ground[(8, j)]);
+        }
+    }
+
+    #[test]
+    fn reducing_keeps_the_mean_and_the_corner() {
+        let mut terrain = plane(30, 42);
+        for k in 0..30 {
+            terrain.ground[(k, (k * 11) % 42)] = Height::saturating(700.0);
+        }
+        let mean =
+            |field: &Field<f32>| field.as_slice().iter().map(|x| f64::from(*x)).sum::<f64>() / field.len() as f64;
+        let field = terrain.metres();
+        for size in [[15, 21], [10, 14], [7, 10], [1, 1], [30, 42]] {
+            let small = reduce_field(&field, size).unwrap();
+            // Each of the cells is rounded to f32: 3e-5 m at 500 m.
+            assert!((mean(&small) - mean(&field)).abs() < 1e-4, "{size:?}");
+            let new = reduce(&terrain, size).unwrap();
+            assert!((mean(&new.metres()) - mean(&field)).abs() < 1e-4);
+            let t = new.grid.georeference.unwrap().transform.unwrap();
+            assert_eq!((t[0], t[3]), (500_000.0, 4_000_000.0));
+            assert!((t[1] * size[1] as f64 - 42.0 * CELL).abs() < 1e-9);
+        }
+        assert!(reduce_field(&field, [31, 42]).is_err() && reduce_field(&field, [0, 1]).is_err());
+        assert!(reduce(&terrain, [15, 10]).is_err());
+    }
+
+    #[test]
+    fn holes_take_the_nearest_cell() {
+        let mut terrain = plane(9, 9);
+        terrain.nodata = Some(Field::generate([9, 9], |i, j| i == 4 && j == 4));
+        terrain.ground[(4, 4)] = Height::saturating(-9999.0);
+        for size in [[17, 17], [5, 5], [3, 3]] {
+            let new = resample(&terrain, size).unwrap();
+            let step = 8.0 / (size[0] - 1) as f64;
+            for i in 0..size[0] {
+                for j in 0..size[1] {
+                    let near = |k: usize| (k as f64 * step + 0.5) as usize;
+                    assert_eq!(new.is_nodata(i, j), (near(i), near(j)) == (4, 4));
+                    if !new.is_nodata(i, j) {
+                        assert!(new.ground[(i, j)].metres() > 80.0, "the hole's value leaked");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn layers_stay_in_range() {
+        const HARD: LayerSpec = LayerSpec::floats("hard", "1", "");
+        const SEEN: LayerSpec = LayerSpec::counts("seen", "1", "");
+        let mut terrain = plane(9, 9);
+        let block = |i: usize, j: usize| (3..6).contains(&i) && (3..6).contains(&j);
+        terrain.loose = Some(Field::generate([9, 9], |i, j| Height::saturating(if block(i, j) { 5.0 } else { 0.0 })));
+        terrain
+            .insert(&HARD, Cells::Float(Field::generate([9, 9], |i, j| if block(i, j) { 1.0 } else { 0.0 })))
+            .unwrap();
+        terrain.insert(&SEEN, Cells::Count(Field::new([9, 9], 7))).unwrap();
+        for size in [[33, 33], [5, 5]] {
+            let new = resample(&terrain, size).unwrap();
+            assert!(new.float(&HARD).unwrap().as_slice().iter().all(|h| (0.0..=1.0).contains(h)));
+            assert!(new.loose.as_ref().unwrap().as_slice().iter().all(|h| (0..=5 * 65_536).contains(&h.0)));
+            assert_eq!(new.layers["seen"].cells, Cells::Count(Field::new(size, 7)));
+        }
+    }
+
+    #[test]
+    fn shapes_that_do_not_fit_are_refused() {
+        let terrain = plane(17, 33);
+        for size in [[17, 17], [0, 5], [64, 65]] {
+            assert!(resample(&terrain, size).is_err(), "{size:?}");
+        }
+        for (old, size) in [([1, 1], [1, 1]), ([1, 9], [1, 33]), ([9, 1], [5, 1]), ([2, 3], [3, 5]), ([17, 17], [1, 1])]
+        {
+            assert_eq!(resample(&plane(old[0], old[1]), size).unwrap().grid.size, size);
+        }
+    }
+
+    #[test]
+    fn a_cut_keeps_its_place_on_earth() {
+        let mut terrain = plane(17, 33);
+        let ints = |v: [i64; 2]| Column::Int(v.to_vec());
+        let columns = vec![("row".into(), "1".into(), ints([6, 1])), ("column".into(), "1".into(), ints([11, 1]))];
+        terrain.tables.insert("things".into(), Table { columns });
+        let part = crop(&terrain, Window { start: [5, 10], size: [4, 6] }).unwrap();
+        assert_eq!((part.grid.origin, part.grid.world, part.grid.size), ([0, 0], [4, 6], [4, 6]));
+        assert_eq!(part.ground[(1, 2)], terrain.ground[(6, 12)]);
+        assert_eq!(place(&part, 1, 2), place(&terrain, 6, 12));
+        assert_eq!(
+            (part.tables["things"].ints("row"), part.tables["things"].ints("column")),
+            (Some(&[1][..]), Some(&[1][..]))
+        );
+        for bad in [([0, 0], [0, 3]), ([16, 0], [2, 2]), ([0, usize::MAX], [1, 2])] {
+            assert!(crop(&terrain, Window { start: bad.0, size: bad.1 }).is_err());
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! Fewer triangles for a grid of heights: no point of the surface moves up or down by more than is allowed.
+//!
+//! Right-triangulated irregular networks (Evans, Kirkpatrick & Townsend 2001, "Right-triangulated irregular networks", Algorithmica
+//! 30, 264–286, doi:10.1007/s00453-001-0006-x): a right triangle is halved from its right angle to the middle of its longest side, and the triangle
+//! beyond that side with it, so that no crack opens. Where we differ: the error of a triangle is measured at all points under it, not
+//! at the middle of its side alone, so that the bound holds; and the surface that it is measured against is that of the finest triangles,
+//! whose diagonals all run from south-west to north-east.
+
+/// A grid of points: what is to be drawn of it.
+pub(super) struct HeightNet<'a> {
+    /// Rows and columns of points, two or more of each.
+    pub size: [usize; 2],
+    /// Metres at a point.
+    pub height: &'a dyn Fn(usize, usize) -> f64,
+    /// Whether there is ground between four points, by the north-western one of them.
+    pub solid: &'a dyn Fn(usize, usize) -> bool,
+}
+
+/// What becomes of the points along the four sides of the grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rim {
+    /// All stay: what lies beside it, however coarse, has the same ones.
+    Kept,
+    /// As few stay as within.
+    Free,
+}
+
+/// A triangle's three points: row and column.
+pub(super) type Corners = [[usize; 2]; 3];
+
+/// Triangles over the grid, counter-clockwise seen from above (rows run southward). No point of theirs is farther than `error` metres above or
+/// below the surface of [`finest`]; neighbours share whole sides.
+pub(super) fn coarsened(net: &HeightNet<'_>, error: f64, rim: Rim) -> Vec<Corners> {
+    let [rows, cols] = net.size.map(|n| n - 1);
+    let side = rows.min(cols).next_power_of_two();
+    let squares = [rows.div_ceil(side), cols.div_ceil(side)];
+    let wide = squares[1] * side + 1;
+    let keep = vec![false; (squares[0] * side + 1) * wide];
+    let mut work = Halving { net, error, quads: [rows, cols], side, wide, keep };
+    if rim == Rim::Kept {
+        (0..=rows).for_each(|i| [0, cols].iter().for_each(|j| work.keep[i * wide + j] = true));
+        (0..=cols).for_each(|j| [0, rows].iter().for_each(|i| work.keep[i * wide + j] = true));
+    }
+    work.choose();
+    work.triangles(squares)
+}
+
+/// All triangles of the grid: two between four points.
+pub(super) fn finest(net: &HeightNet<'_>) -> Vec<Corners> {
+    let [rows, cols] = net.size.map(|n| n - 1);
+    let solid = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).filter(|(i, j)| (net.solid)(*i, *j));
+    solid.flat_map(|(i, j)| two(i, j)).collect()
+}
+
+/// The two triangles between four points.
+fn two(i: usize, j: usize) -> [Corners; 2] {
+    [[[i, j], [i + 1, j], [i, j + 1]], [[i, j + 1], [i + 1, j], [i + 1, j + 1]]]
+}
+
+/// Which triangle of a square: half of it, by the corner with the right angle, or a quarter, by the side that is its longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    NorthWest,
+    NorthEast,
+    SouthWest,
+    SouthEast,
+    North,
+    South,
+    West,
+    East,
+}
+
+use Cut::{East, North, NorthEast, NorthWest, South, SouthEast, SouthWest, West};
+
+/// A triangle: the north-western corner of its square, the square's side, and which one it is.
+type Triangle = ([usize; 2], usize, Cut);
+
+/// The halves of a square whose diagonal touches the middle of the square that it is a quarter of.
+fn halves([i, j]: [usize; 2], side: usize) -> [Cut; 2] {
+    if (i / side + j / side).is_multiple_of(2) { [NorthEast, SouthWest] } else { [NorthWest, SouthEast] }
+}
+
+struct Halving<'a> {
+    net: &'a HeightNet<'a>,
+    error: f64,
+    quads: [usize; 2],
+    /// Side of the squares that the grid is covered by.
+    side: usize,
+    /// Points to a row of `keep`.
+    wide: usize,
+    /// Points at which triangles are halved.
+    keep: Vec<bool>,
+}
+
+impl Halving<'_> {
+    fn is_kept(&self, [i, j]: [usize; 2]) -> bool {
+        self.keep[i * self.wide + j]
+    }
+
+    fn is_solid(&self, i: usize, j: usize) -> bool {
+        i < self.quads[0] && j < self.quads[1] && (self.net.solid)(i, j)
+    }
+
+    /// Finds the points at which triangles are halved, from the finest triangles to the coarsest: where a half is halved its whole is.
+    fn choose(&mut self) {
+        let mut side = 2;
+        while side <= self.side {
+            let half = side / 2;
+            let rows = (0..self.quads[0]).step_by(side);
+            let squares: Vec<[usize; 2]> =
+                rows.flat_map(|i| (0..self.quads[1]).step_by(side).map(move |j| [i, j])).collect();
+            for &[i, j] in &squares {
+                for cut in [North, South, West, East] {
+                    let triangle = ([i, j], side, cut);
+                    let middle = split(triangle);
+                    let children = parts(triangle).into_iter().any(|part| half > 1 && self.is_kept(split(part)));
+                    if !self.is_kept(middle) && (children || self.is_bad(triangle)) {
+                        self.keep[middle[0] * self.wide + middle[1]] = true;
+                    }
+                }
+            }
+            for &[i, j] in &squares {
+                let cuts = [North, South, West, East].map(|cut| ([i, j], side, cut));
+                let middle = i * self.wide + j + half * (self.wide + 1);
+                let children = cuts.into_iter().any(|cut| self.is_kept(split(cut)));
+                let bad = |work: &Self| halves([i, j], side).into_iter().any(|cut| work.is_bad(([i, j], side, cut)));
+                if !self.keep[middle] && (children || bad(self)) {
+                    self.keep[middle] = true;
+                }
+            }
+            side *= 2;
+        }
+    }
+
+    /// Whether a triangle lies partly over a hole, or is too far from some point of the surface. Both are linear between points and
+    /// the middles of quads.
+    fn is_bad(&self, triangle: Triangle) -> bool {
+        let ([i, j], side, cut) = triangle;
+        let (mut solid, mut hole) = (false, false);
+        for row in rows(cut, side) {
+            for col in between(cut, side, row) {
+                if self.is_solid(i + row, j + col) {
+                    solid = true
+                } else {
+                    hole = true
+                }
+                if solid && hole {
+                    return true;
+                }
+            }
+        }
+        if hole {
+            return false;
+        }
+        let [a, b, c] = corners(triangle);
+        let at = |[i, j]: [usize; 2]| (self.net.height)(i, j);
+        let (down, across) = ([b, c].map(|p| p[0] as f64 - a[0] as f64), [b, c].map(|p| p[1] as f64 - a[1] as f64));
+        let rise = [at(b) - at(a), at(c) - at(a)];
+        let area = down[0] * across[1] - down[1] * across[0];
+        let south = (rise[0] * across[1] - rise[1] * across[0]) / area;
+        let east = (down[0] * rise[1] - down[1] * rise[0]) / area;
+        let plane = |y: f64, x: f64| at(a) + south * (y - a[0] as f64) + east * (x - a[1] as f64);
+        let far = |y: f64, x: f64, height: f64| (plane(y, x) - height).abs() > self.error;
+        let last = *rows(cut, side).end() + 1;
+        for row in *rows(cut, side).start()..=last {
+            for col in points(cut, side, row) {
+                if far((i + row) as f64, (j + col) as f64, at([i + row, j + col])) {
+                    return true;
+                }
+            }
+            if row == last {
+                break;
+            }
+            for (y, x) in between(cut, side, row).map(|col| (i + row, j + col)) {
+                let height = 0.5 * (at([y + 1, x]) + at([y, x + 1]));
+                if far(y as f64 + 0.5, x as f64 + 0.5, height) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn triangles(&self, squares: [usize; 2]) -> Vec<Corners> {
+        let mut found = Vec::new();
+        // Triangles still to be looked at, the next one last.
+        let mut open: Vec<Triangle> = Vec::new();
+        for i in (0..squares[0]).map(|k| k * self.side) {
+            for j in (0..squares[1]).map(|k| k * self.side) {
+                open.extend(halves([i, j], self.side).map(|cut| ([i, j], self.side, cut)));
+                while let Some(triangle) = open.pop() {
+                    let ([i, j], side, _) = triangle;
+                    if i >= self.quads[0] || j >= self.quads[1] {
+                        continue;
+                    }
+                    if side == 1 {
+                        found.extend(self.smallest(triangle));
+                    } else if self.is_kept(split(triangle)) {
+                        open.extend(parts(triangle));
+                    } else if self.covers(triangle) {
+                        found.push(turned(corners(triangle)));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a triangle that was not halved has ground: then all of it has.
+    fn covers(&self, (start, side, cut): Triangle) -> bool {
+        let row = *rows(cut, side).start();
+        between(cut, side, row).next().is_some_and(|col| self.is_solid(start[0] + row, start[1] + col))
+    }
+
+    /// Half of a quad. Where both halves are there they are made as the finest triangles are.
+    fn smallest(&self, triangle: Triangle) -> Option<Corners> {
+        let ([i, j], _, cut) = triangle;
+        if !self.is_solid(i, j) {
+            return None;
+        }
+        let both = self.side == 1 || self.is_kept([i, j + 1]) && self.is_kept([i + 1, j]);
+        Some(match cut {
+            NorthEast if both => two(i, j)[1],
+            SouthWest if both => two(i, j)[0],
+            _ => turned(corners(triangle)),
+        })
+    }
+}
+
+/// The point in the middle of a triangle's longest side.
+fn split(([i, j], side, cut): Triangle) -> [usize; 2] {
+    let half = side / 2;
+    match cut {
+        North => [i, j + half],
+        South => [i + side, j + half],
+        West => [i + half, j],
+        East => [i + half, j + side],
+        _ => [i + half, j + half],
+    }
+}
+
+/// The two halves of a triangle.
+fn parts(([i, j], side, cut): Triangle) -> [Triangle; 2] {
+    let half = side / 2;
+    let whole = |cut| ([i, j], side, cut);
+    let quarter = |south: usize, east: usize, cut| ([i + south * half, j + east * half], half, cut);
+    match cut {
+        NorthWest => [whole(North), whole(West)],
+        NorthEast => [whole(North), whole(East)],
+        SouthWest => [whole(South), whole(West)],
+        SouthEast => [whole(South), whole(East)],
+        North => [quarter(0, 0, NorthEast), quarter(0, 1, NorthWest)],
+        South => [quarter(1, 0, SouthEast), quarter(1, 1, SouthWest)],
+        West => [quarter(0, 0, SouthWest), quarter(1, 0, NorthWest)],
+        East => [quarter(0, 1, SouthEast), quarter(1, 1, NorthEast)],
+    }
+}
+
+/// A triangle's points, in either turn.
+fn corners(([i, j], side, cut): Triangle) -> Corners {
+    let [nw, ne, sw, se] = [[i, j], [i, j + side], [i + side, j], [i + side, j + side]];
+    let middle = [i + side / 2, j + side / 2];
+    match cut {
+        NorthWest => [nw, sw, ne],
+        NorthEast => [ne, nw, se],
+        SouthWest => [sw, se, nw],
+        SouthEast => [se, ne, sw],
+        North => [nw, middle, ne],
+        South => [sw, se, middle],
+        West => [nw, sw, middle],
+        East => [ne, middle, se],
+    }
+}
+
+/// Counter-clockwise seen from above.
+fn turned([a, b, c]: Corners) -> Corners {
+    let from = |p: [usize; 2]| [0, 1].map(|k| p[k] as i64 - a[k] as i64);
+    let ([y, x], [v, u]) = (from(b), from(c));
+    if y * u - x * v > 0 { [a, b, c] } else { [a, c, b] }
+}
+
+/// Rows of quads that a triangle covers at least a half of, in its square.
+fn rows(cut: Cut, side: usize) -> std::ops::RangeInclusive<usize> {
+    match cut {
+        North => 0..=side / 2 - 1,
+        South => side / 2..=side - 1,
+        _ => 0..=side - 1,
+    }
+}
+
+/// Columns of those quads in a row.
+fn between(cut: Cut, side: usize, row: usize) -> std::ops::Range<usize> {
+    match cut {
+        NorthWest => 0..side - row,
+        NorthEast => row..side,
+        SouthWest => 0..row + 1,
+        SouthEast => side - row - 1..side,
+        North => row..side - row,
+        South => side - row - 1..row + 1,
+        West => 0..(row + 1).min(side - row),
+        East => side - (row + 1).min(side - row)..side,
+    }
+}
+
+/// Columns of its points in a row of points.
+fn points(cut: Cut, side: usize, row: usize) -> std::ops::RangeInclusive<usize> {
+    match cut {
+        NorthWest => 0..=side - row,
+        NorthEast => row..=side,
+        SouthWest => 0..=row,
+        SouthEast => side - row..=side,
+        North => row..=side - row,
+        South => side - row..=row,
+        West => 0..=row.min(side - row),
+        East => side - row.min(side - row)..=side,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
+    use thalweg_core::base::rng::Key;
+
+    /// The height of triangles at a place; none where there is no triangle.
+    fn on(triangles: &[Corners], height: &dyn Fn(usize, usize) -> f64, [y, x]: [f64; 2]) -> Option<f64> {
+        triangles.iter().find_map(|corners| {
+            let [a, b, c] = corners.map(|[i, j]| [i as f64, j as f64, height(i, j)]);
+            let area = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
+            assert!(area > 0.0, "{corners:?} faces down");
+            let u = ((y - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (x - a[1])) / area;
+            let v = ((b[0] - a[0]) * (x - a[1]) - (y - a[0]) * (b[1] - a[1])) / area;
+            (u >= -1e-9 && v >= -1e-9 && u + v <= 1.0 + 1e-9).then(|| a[2] + u * (b[2] - a[2]) + v * (c[2] - a[2]))
+        })
+    }
+
+    #[test]
+    fn no_point_is_farther_from_the_finest_surface_than_is_allowed() {
+        for (seed, size) in [[2, 2], [2, 9], [9, 9], [17, 17], [16, 23], [5, 40], [33, 20]].into_iter().enumerate() {
+            let key = Key::new(seed as u64, "rtin");
+            let noise = |i: usize, j: usize| key.and(i as u64).and(j as u64).unit();
+            let height = |i: usize, j: usize| 0.03 * (i * i) as f64 - 0.2 * j as f64 + noise(i, j);
+            let hole =
+                |i: usize, j: usize| seed % 2 == 1 && key.and(7).and((i / 3) as u64).and((j / 4) as u64).unit() < 0.15;
+            let solid = |i: usize, j: usize| !hole(i, j);
+            let net = HeightNet { size, height: &height, solid: &solid };
+            let whole = finest(&net);
+            let mut fewest = usize::MAX;
+            for error in [0.0, 0.1, 0.4, 1.5] {
+                for rim in [Rim::Kept, Rim::Free] {
+                    let triangles = coarsened(&net, error, rim);
+                    // Places on points, sides, in the middles of quads, and between.
+                    for y in 0..=4 * (size[0] - 1) {
+                        for x in 0..=4 * (size[1] - 1) {
+                            let at = [y as f64 / 4.0, x as f64 / 4.0];
+                            match (on(&whole, &height, at), on(&triangles, &height, at)) {
+                                (Some(a), Some(b)) => {
+                                    assert!((a - b).abs() <= error + 1e-9, "{size:?} {error} {at:?}: {a} {b}")
+                                }
+                                (a, b) => assert_eq!(a.is_some(), b.is_some(), "{size:?} {at:?}"),
+                            }
+                        }
+                    }
+                    if rim == Rim::Free {
+                        assert!(triangles.len() <= fewest, "a greater error takes no more triangles");
+                        fewest = triangles.len();
+                    }
+                }
+            }
+            assert!(fewest <= whole.len());
+        }
+    }
+
+    #[test]
+    fn triangles_share_whole_sides_and_a_kept_rim_has_all_its_points() {
+        let key = Key::new(3, "rtin");
+        let size = [30, 41];
+        let height = |i: usize, j: usize| (i as f64 * 0.3).sin() * 2.0 + key.and(i as u64).and(j as u64).unit() * 0.2;
+        let solid = |i: usize, j: usize| !(i == 7 && (4..9).contains(&j));
+        let net = HeightNet { size, height: &height, solid: &solid };
+        for rim in [Rim::Kept, Rim::Free] {
+            let triangles = coarsened(&net, 0.3, rim);
+            let mut sides = BTreeMap::new();
+            for corners in &triangles {
+                for k in 0..3 {
+                    *sides.entry((corners[k], corners[(k + 1) % 3])).or_insert(0) += 1;
+                }
+            }
+            assert!(sides.values().all(|n| *n == 1));
+            let is_rim = |[i, j]: [usize; 2]| i == 0 || j == 0 || i == size[0] - 1 || j == size[1] - 1;
+            let by_hole = |[i, j]: [usize; 2]| (7..=8).contains(&i) && (4..=9).contains(&j);
+            for (a, b) in sides.keys().filter(|(a, b)| !sides.contains_key(&(*b, *a))) {
+                assert!((is_rim(*a) && is_rim(*b)) || (by_hole(*a) && by_hole(*b)), "a crack from {a:?} to {b:?}");
+            }
+            let met: BTreeSet<[usize; 2]> = triangles.iter().flatten().copied().filter(|p| is_rim(*p)).collect();
+            let all = 2 * (size[0] + size[1]) - 4;
+            assert_eq!(met.len() == all, rim == Rim::Kept, "{} of {all}", met.len());
+            assert!(triangles.len() < 2 * 29 * 40 * 3 / 4);
+        }
+    }
+
+    #[test]
+    fn level_ground_is_two_triangles_to_a_square() {
+        let (height, solid) = (|_: usize, _: usize| 5.0, |_: usize, _: usize| true);
+        let net = |size| HeightNet { size, height: &height, solid: &solid };
+        assert_eq!(coarsened(&net([17, 17]), 0.0, Rim::Free).len(), 2);
+        assert_eq!(coarsened(&net([9, 33]), 0.0, Rim::Free).len(), 8);
+        assert_eq!(finest(&net([9, 33])).len(), 2 * 8 * 32);
+    }
+}

@@ -1,0 +1,159 @@
+//! Albedo and roughness of what covers ground. No light is in them: within a material they vary by noise alone, and in beds.
+
+use rayon::prelude::*;
+
+use super::cover::{GroundCover, Shares};
+use super::materials::{COUNT, MATERIALS, Material};
+use super::site::noise;
+use crate::pictures::colour::{Linear, linear, mix};
+use crate::pictures::natural::NaturalGround;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_noise::fractal::{Fractal, FractalSettings};
+
+/// Octaves of a material's variation.
+const OCTAVES: u32 = 5;
+/// Its strength: the share of the way from dark to light in a unit of noise, which has a standard deviation of a third.
+const STRENGTH: f32 = 0.75;
+/// Wavelength in metres of what varies over all materials together, and its strength.
+const BROAD: (f64, f32) = (1100.0, 0.16);
+/// Thicknesses in metres of beds of rock, and their weights.
+const BEDS: [(f32, f32); 3] = [(70.0, 0.5), (19.0, 0.32), (6.0, 0.18)];
+/// Metres by which beds wander up and down in a unit of noise.
+const WANDER: f32 = 14.0;
+/// Wetness from which on ground is smoother, and by how much at most.
+const SMOOTHED: (f32, f32) = (0.8, 0.5);
+/// Longest wave in metres of rims between materials, and how far one stands out from the others in a unit of noise.
+const RIM: f64 = 80.0;
+/// See [`RIM`].
+const STANDS_OUT: f32 = 5.0;
+/// Longest wave in metres of relief that is finer than cells.
+const ROUGH: f64 = 60.0;
+/// The first number of the noises' keys.
+const KEYS: u64 = 200;
+
+/// From where ground is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SeenFrom {
+    /// From near by: a forest shows its floor, as trees of the engine stand on it.
+    #[default]
+    Ground,
+    /// From the air: a forest shows its crowns.
+    Air,
+}
+
+impl GroundCover {
+    /// Albedo by cell in linear light, and roughness, 0 to 1. Without data: black, and 1.
+    pub fn albedo(&self, seen: SeenFrom) -> (Field<Linear>, Field<f32>) {
+        let size = self.shares.size();
+        let from_air = seen == SeenFrom::Air;
+        let palettes: [[Linear; 2]; COUNT] =
+            std::array::from_fn(|k| self.rules.colours_of(k, self.rock, from_air).map(linear));
+        let made = |number: usize, material: &Material| {
+            let settings = FractalSettings::fbm(OCTAVES, material.grain, 0.7);
+            Fractal::new(&settings, None, Key::ZERO.and(KEYS + number as u64), &self.grid)
+        };
+        let noises: Vec<Fractal> =
+            MATERIALS.iter().enumerate().map(|(number, material)| made(number, material)).collect();
+        let broad = Fractal::new(&FractalSettings::fbm(2, BROAD.0, 0.5), None, Key::ZERO.and(KEYS - 1), &self.grid);
+        let mut both = Field::new(size, ([0.0; 3], 1.0));
+        both.par_rows_mut().for_each(|(i, row)| {
+            let mut far = vec![0.0; size[1]];
+            broad.row(&self.grid, i, &mut far);
+            let mut near = vec![0.0; size[1]];
+            let mut sums = vec![0.0f32; size[1]];
+            for (number, material) in MATERIALS.iter().enumerate() {
+                let shares = self.shares.row(i);
+                if shares.iter().all(|shares| shares[number] <= 0.0) {
+                    continue;
+                }
+                noises[number].row(&self.grid, i, &mut near);
+                let bedded = self.bedded(material);
+                for (j, (colour, roughness)) in row.iter_mut().enumerate() {
+                    let share = shares[j][number];
+                    if share <= 0.0 {
+                        continue;
+                    }
+                    if sums[j] == 0.0 {
+                        *roughness = 0.0;
+                    }
+                    sums[j] += share;
+                    let bed = if bedded > 0.0 { bedded * bed(self.heights[(i, j)] + WANDER * far[j]) } else { 0.0 };
+                    let light = 0.5 + (1.0 - bedded) * STRENGTH * near[j] + BROAD.1 * far[j] + bed;
+                    let light = light.clamp(0.0, 1.0);
+                    let own = mix(palettes[number][0], palettes[number][1], light);
+                    *colour = std::array::from_fn(|c| colour[c] + share * own[c]);
+                    let [smooth, rough] = material.roughness;
+                    *roughness += share * (smooth + (rough - smooth) * light);
+                }
+            }
+            for (j, (_, roughness)) in row.iter_mut().enumerate() {
+                let soaked = ((self.wet[(i, j)] - SMOOTHED.0) / (1.0 - SMOOTHED.0)).clamp(0.0, 1.0);
+                *roughness = (*roughness * (1.0 - SMOOTHED.1 * soaked)).clamp(0.0, 1.0);
+                if sums[j] <= 0.0 {
+                    *roughness = 1.0;
+                }
+            }
+        });
+        (both.map(|(colour, _)| *colour), both.map(|(_, roughness)| *roughness))
+    }
+
+    /// The same with rims between materials as sharp as they are in nature: each stands out here and gives way there, by a noise of its
+    /// own, and the stronger takes more than its share.
+    fn crisp(&self) -> Self {
+        let rims: Vec<Fractal> = (0..COUNT as u64)
+            .map(|k| {
+                let settings = FractalSettings::fbm(4, RIM, 0.7);
+                Fractal::new(&settings, None, Key::ZERO.and(KEYS + 70 + k), &self.grid)
+            })
+            .collect();
+        let mut shares = self.shares.clone();
+        shares.par_rows_mut().for_each(|(i, row)| {
+            let mut near = vec![0.0; row.len()];
+            let mut powers = vec![[0f32; COUNT]; row.len()];
+            for (k, rim) in rims.iter().enumerate().filter(|(k, _)| row.iter().any(|shares| shares[*k] > 0.0)) {
+                rim.row(&self.grid, i, &mut near);
+                for ((power, shares), near) in powers.iter_mut().zip(&*row).zip(&near) {
+                    power[k] = shares[k] * shares[k] * shares[k] * libm::expf(STANDS_OUT * near);
+                }
+            }
+            for (shares, power) in row.iter_mut().zip(powers) {
+                let sum: f32 = power.iter().sum();
+                if sum > 0.0 {
+                    *shares = power.map(|power| power / sum);
+                }
+            }
+        });
+        Self { shares, ..self.clone() }
+    }
+
+    /// What it looks like from the air: albedo, and relief in metres that is finer than the terrain's cells.
+    pub fn from_air(&self) -> NaturalGround {
+        let crisp = self.crisp();
+        let fine = noise(&self.grid, KEYS + 90, 4, ROUGH);
+        let rough =
+            |shares: &Shares| MATERIALS.iter().zip(shares).map(|(material, share)| share * material.bump).sum::<f32>();
+        let bumps = Field::generate(self.shares.size(), |i, j| rough(&crisp.shares[(i, j)]) * fine[(i, j)]);
+        NaturalGround { albedo: crisp.albedo(SeenFrom::Air).0, bumps }
+    }
+
+    /// Share of a material's variation that goes in beds: the rock's, where it has the rock's colours.
+    fn bedded(&self, material: &Material) -> f32 {
+        if material.shows_rock() { self.rock.bedded } else { 0.0 }
+    }
+}
+
+/// How light a bed of rock is at a height in metres, -0.5 to 0.5: keyed by its number alone, so beds are the same all over.
+fn bed(height: f32) -> f32 {
+    let value = |layer: usize, number: i64| Key::ZERO.and(KEYS + 50 + layer as u64).and(number as u64).unit() as f32;
+    let one = |(layer, (thick, weight)): (usize, &(f32, f32))| {
+        let at = height / thick;
+        let (number, part) = (at.floor(), at - at.floor());
+        // Mostly of one colour, with a narrow passage to the next.
+        let t = ((part - 0.7) / 0.3).clamp(0.0, 1.0);
+        let [here, next] = [0, 1].map(|k| value(layer, number as i64 + k));
+        weight * (here + (next - here) * t * t * (3.0 - 2.0 * t) - 0.5)
+    };
+    // As far from dark to light as it goes.
+    1.4 * BEDS.iter().enumerate().map(one).sum::<f32>()
+}

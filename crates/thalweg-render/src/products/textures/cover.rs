@@ -1,0 +1,122 @@
+//! [`GroundCover`]: how much of each material covers each cell.
+
+use super::materials::{COUNT, MATERIALS, ORDER};
+use super::rules::TextureRules;
+use super::site::Site;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::filter::{Axis, Kernel, filter};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_models::rocks::Rock;
+
+/// Shares of the materials, in the order of [`MATERIALS`], which sum to 1; zeros where there is no data.
+pub type Shares = [f32; COUNT];
+
+/// The materials that cover a terrain.
+#[derive(Debug, Clone)]
+pub struct GroundCover {
+    /// Shares by cell.
+    pub shares: Field<Shares>,
+    /// How wet ground is by cell, 0 to 1; what is wet is smoother.
+    pub wet: Field<f32>,
+    /// Heights in metres, for beds of rock.
+    pub(super) heights: Field<f32>,
+    /// Where the samples lie.
+    pub(super) grid: Grid,
+    pub(super) rules: TextureRules,
+    pub(super) rock: &'static Rock,
+}
+
+impl GroundCover {
+    /// What covers a terrain of that rock, by its slopes, loose ground, water, ice, trees, heights and aspects.
+    ///
+    /// Materials are laid from the one of highest priority down: each takes its share of what those above have left, and the
+    /// last one the rest. So shares sum to 1 but for rounding.
+    ///
+    /// # Errors
+    /// As [`TextureRules::check`].
+    pub fn of(terrain: &Terrain, rules: &TextureRules, rock: &'static Rock) -> Result<Self> {
+        rules.check()?;
+        let site = Site::of(terrain, rules)?;
+        let shares = Field::generate(terrain.grid.size, |i, j| {
+            if terrain.is_nodata(i, j) {
+                return [0.0; COUNT];
+            }
+            let factors = site.factors(i, j);
+            lay(|number| MATERIALS[number].cover(&factors))
+        });
+        let (grid, rules) = (terrain.grid.clone(), rules.clone());
+        Ok(Self { shares, wet: site.wet, heights: terrain.metres(), grid, rules, rock })
+    }
+
+    /// The same over so many rows and columns of samples, the outermost where they were; where a sample would be made of any cell without
+    /// data it is that of the nearest cell.
+    ///
+    /// # Errors
+    /// When a side is zero or over 65 536 samples.
+    pub fn resized(&self, size: Size) -> Result<Self> {
+        if size == self.shares.size() {
+            return Ok(self.clone());
+        }
+        if !size.iter().all(|n| (1..=1 << 16).contains(n)) {
+            let allowed = "1 to 65536 samples on a side";
+            return Err(Error::value("size of textures", format!("{} × {}", size[1], size[0]), allowed));
+        }
+        let old = self.shares.size();
+        let [rows, cols] = [0, 1].map(|k| Axis::new(old[k], size[k], Kernel::Convex));
+        let resize = |value: &(dyn Fn(usize, usize) -> f64 + Sync)| filter(old, value, &rows, &cols).map(|x| *x as f32);
+        let planes: Vec<Field<f32>> = (0..COUNT).map(|k| resize(&|i, j| f64::from(self.shares[(i, j)][k]))).collect();
+        let shares = Field::generate(size, |i, j| {
+            let shares: Shares = std::array::from_fn(|k| planes[k][(i, j)]);
+            let nearest = self.shares[(rows.nearest[i], cols.nearest[j])];
+            // Beside a hole the sum is under 1.
+            if shares.iter().sum::<f32>() > 0.999 { shares } else { nearest }
+        });
+        let wet = resize(&|i, j| f64::from(self.wet[(i, j)]));
+        let heights = resize(&|i, j| f64::from(self.heights[(i, j)]));
+        let long = usize::from(old[1] >= old[0]);
+        let step =
+            if size[long] > 1 { (old[long].max(2) - 1) as f64 / (size[long] - 1) as f64 } else { old[long] as f64 };
+        let grid = Grid { edges: self.grid.edges, ..Grid::new(size, self.grid.cell * step)? };
+        Ok(Self { shares, wet, heights, grid, rules: self.rules.clone(), rock: self.rock })
+    }
+
+    /// The number in [`MATERIALS`] of what covers most of each cell; `None` without data. Of equals it is the first.
+    pub fn dominant(&self) -> Field<Option<u8>> {
+        self.shares.map(|shares| {
+            let most = (0..COUNT).rev().max_by(|a, b| shares[*a].total_cmp(&shares[*b]))?;
+            (shares[most] > 0.0).then_some(most as u8)
+        })
+    }
+
+    /// Whole weights, in the order of [`MATERIALS`], that sum to exactly `full` in each cell with data, and to 0 in the others: shares
+    /// rounded down, and what is left one each to those that lost most by it, the first of equals.
+    pub fn weights(&self, full: u16) -> Field<[u16; COUNT]> {
+        self.shares.map(|shares| {
+            let sum: f64 = shares.iter().map(|share| f64::from(*share)).sum();
+            if sum <= 0.0 {
+                return [0; COUNT];
+            }
+            let exact = shares.map(|share| f64::from(share) / sum * f64::from(full));
+            let mut weights = exact.map(|x| x.floor() as u16);
+            let mut order: [usize; COUNT] = std::array::from_fn(|k| k);
+            order.sort_by(|a, b| exact[*b].fract().total_cmp(&exact[*a].fract()));
+            let given: u32 = weights.iter().map(|w| u32::from(*w)).sum();
+            let left = u32::from(full).saturating_sub(given) as usize;
+            order.iter().take(left).for_each(|k| weights[*k] += 1);
+            weights
+        })
+    }
+}
+
+/// Shares by the covers that materials would have alone.
+fn lay(cover: impl Fn(usize) -> f32) -> Shares {
+    let mut shares = [0.0; COUNT];
+    let mut left = 1.0;
+    for number in ORDER {
+        shares[number] = left * cover(number);
+        left -= shares[number];
+    }
+    shares
+}

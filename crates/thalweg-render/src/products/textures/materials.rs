@@ -1,0 +1,294 @@
+//! [`Material`]: what covers ground, and where. All that is particular to one stands in [`MATERIALS`].
+
+use crate::pictures::colour::Rgb;
+use thalweg_core::base::error::{Error, Result};
+
+/// What a rule asks of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Factor {
+    /// Slope in degrees, ruffled by two.
+    Slope,
+    /// Loose ground in metres, as the terrain has it; 0 where it has none.
+    Loose,
+    /// Share of the soil that is saturated, 0 to 1 ([`wetness`](crate::products::wetness::wetness)).
+    Wetness,
+    /// How much of a river the cell holds: 0 none, 0.7 to 1 by the river's width.
+    River,
+    /// Depth of standing water in metres, the sea's left out.
+    Lake,
+    /// Metres above the sea, below 0 under it; very high where there is no sea.
+    Shore,
+    /// Metres above the tree line, below 0 under it, ruffled.
+    Treeline,
+    /// Metres above the snow line of the cell's aspect, below 0 under it; less on crests. Chance raises the line and never lowers it.
+    Snowline,
+    /// Thickness of ice in metres.
+    Ice,
+    /// How much rock falls here, 0 to 1: 1 on a cliff, less with the way from it.
+    Rockfall,
+    /// Laplacian of the ground over some 45 m, in hundredths of 1/m: above 0 in hollows, below 0 on crests.
+    Hollow,
+    /// How moist the climate is, 0 to 1.
+    Moisture,
+    /// How much of the cell trees cover, 0 to 1: those that the terrain has, else a pattern of woods and clearings.
+    Woods,
+}
+
+/// How many factors there are.
+pub(super) const FACTORS: usize = Factor::Woods as usize + 1;
+
+/// A condition: nothing of it at one value of a factor, all of it at another, smooth between. Values are in the factor's unit; either
+/// may be the greater.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Want {
+    /// Of what.
+    pub factor: Factor,
+    /// The value at which the condition is not met at all.
+    pub none: f32,
+    /// The value from which on it is met wholly.
+    pub full: f32,
+}
+
+impl Want {
+    /// How far a value meets it, 0 to 1.
+    pub fn met(&self, value: f32) -> f32 {
+        let t = ((value - self.none) / (self.full - self.none)).clamp(0.0, 1.0);
+        t * t * (3.0 - 2.0 * t)
+    }
+}
+
+/// `none` to `full` of a factor.
+const fn want(factor: Factor, none: f32, full: f32) -> Want {
+    Want { factor, none, full }
+}
+
+/// Whose colours a material has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Palette {
+    /// Its own, dark and light, in sRGB.
+    Own([Rgb; 2]),
+    /// The rock's, so many hundredths of the way to white lighter, 0 to 100.
+    Rock(u8),
+}
+
+/// A material that covers ground.
+#[derive(Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Material {
+    /// Its name in files and recipes.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Its colours without light, between which it varies from place to place.
+    pub palette: Palette,
+    /// Dark and light colour of what is seen of it from the air, where that is another thing: crowns over a forest's floor.
+    pub crowns: Option<[Rgb; 2]>,
+    /// Its roughness, where it is smooth and where it is rough, 0 to 1.
+    pub roughness: [f32; 2],
+    /// Longest wave of its variation in metres.
+    pub grain: f64,
+    /// Relief in metres that is finer than cells: blocks, tufts, crowns.
+    pub bump: f32,
+    /// Which lies over which: the one of higher priority takes its share of a cell first.
+    pub priority: u8,
+    /// Where it lies: all conditions of one of these lists are met. A product within a list, the greatest of the lists. Without
+    /// lists it is what remains.
+    pub lies: &'static [&'static [Want]],
+}
+
+/// How many materials there are.
+pub const COUNT: usize = 8;
+
+/// All materials, in the order of files: four to a file.
+///
+/// Thresholds are ours, within what is usual: soil thins out above 35° and is gone from 40° on (Heimsath et al. 2012,
+/// *The limits of soil production and persistence*); scree lies at 25 to 38° under what feeds it (Carson & Kirkby 1972, *Hillslope form and
+/// process*); snow slides off from about 40° on (Bernhardt & Schulz 2010, *SnowSlide*). Albedos are those of dry ground seen from above, in
+/// sRGB, and ours.
+pub const MATERIALS: [Material; COUNT] = {
+    use Factor::*;
+    [
+        Material {
+            name: "bare_rock",
+            about: "rock that nothing lies on: walls, crests, outcrops, dry slopes",
+            palette: Palette::Rock(0),
+            crowns: None,
+            roughness: [0.72, 0.92],
+            grain: 90.0,
+            bump: 9.0,
+            priority: 5,
+            lies: &[
+                &[want(Slope, 33.0, 38.0), want(Loose, 0.6, 0.15)],
+                // What stands too steep to hold what falls.
+                &[want(Slope, 40.0, 46.0)],
+                // Ribs and crests above the trees.
+                &[
+                    want(Treeline, 0.0, 350.0),
+                    want(Slope, 22.0, 32.0),
+                    want(Hollow, 0.3, -0.15),
+                    want(Loose, 0.6, 0.15),
+                ],
+                // Slopes that no plants hold.
+                &[want(Moisture, 0.4, 0.2), want(Slope, 12.0, 24.0), want(Loose, 0.6, 0.15)],
+            ],
+        },
+        Material {
+            name: "scree",
+            about: "blocks that fell from walls and lie at their angle of repose, and frost debris of high ground",
+            palette: Palette::Rock(4),
+            crowns: None,
+            roughness: [0.85, 1.0],
+            grain: 40.0,
+            bump: 5.0,
+            priority: 4,
+            lies: &[
+                &[want(Rockfall, 0.25, 0.55), want(Slope, 20.0, 27.0)],
+                &[want(Loose, 0.3, 0.8), want(Slope, 27.0, 31.0), want(Treeline, -500.0, -100.0)],
+                &[want(Treeline, 250.0, 650.0), want(Slope, 6.0, 16.0)],
+            ],
+        },
+        Material {
+            name: "soil",
+            about: "bare earth: what remains where nothing else lies",
+            palette: Palette::Own([[104, 84, 62], [150, 128, 98]]),
+            crowns: None,
+            roughness: [0.85, 0.98],
+            grain: 120.0,
+            bump: 0.6,
+            priority: 0,
+            lies: &[],
+        },
+        Material {
+            name: "grass",
+            about: "meadows and pasture up to some hundred metres above the trees",
+            palette: Palette::Own([[66, 80, 42], [118, 120, 70]]),
+            crowns: None,
+            roughness: [0.80, 0.95],
+            grain: 160.0,
+            bump: 0.7,
+            priority: 1,
+            lies: &[&[want(Moisture, 0.15, 0.40), want(Treeline, 650.0, 200.0), want(Slope, 40.0, 31.0)]],
+        },
+        Material {
+            name: "forest_floor",
+            about: "litter and shade under trees",
+            palette: Palette::Own([[52, 44, 30], [86, 72, 48]]),
+            crowns: Some([[20, 32, 18], [56, 70, 36]]),
+            roughness: [0.88, 1.0],
+            grain: 45.0,
+            bump: 9.0,
+            priority: 2,
+            lies: &[&[want(Woods, 0.35, 0.55), want(Moisture, 0.30, 0.45), want(Slope, 43.0, 36.0)]],
+        },
+        Material {
+            name: "sand",
+            about: "beaches and shallow floors of the sea, dunes and sand sheets of dry land, bars beside rivers",
+            palette: Palette::Own([[186, 160, 118], [222, 200, 158]]),
+            crowns: None,
+            roughness: [0.78, 0.92],
+            grain: 200.0,
+            bump: 0.5,
+            priority: 6,
+            lies: &[
+                &[want(Shore, 5.0, 2.5), want(Slope, 16.0, 9.0)],
+                &[want(Moisture, 0.32, 0.15), want(Loose, 0.2, 0.8), want(Slope, 38.0, 35.0)],
+                &[want(River, 0.2, 0.5), want(Slope, 4.0, 2.0), want(Loose, 0.1, 0.4)],
+            ],
+        },
+        Material {
+            name: "snow",
+            about: "snow above its line, which lies lower on shaded sides; less on steep ground and on crests; and ice",
+            palette: Palette::Own([[226, 234, 242], [246, 249, 252]]),
+            crowns: None,
+            roughness: [0.45, 0.70],
+            grain: 250.0,
+            bump: 0.8,
+            priority: 7,
+            lies: &[&[want(Snowline, 0.0, 130.0), want(Slope, 40.5, 35.0)], &[want(Ice, 0.3, 2.0)]],
+        },
+        Material {
+            name: "wet_bed",
+            about: "what lies under rivers, lakes and the deeper sea: gravel and mud",
+            palette: Palette::Own([[62, 62, 54], [104, 100, 84]]),
+            crowns: None,
+            roughness: [0.20, 0.45],
+            grain: 30.0,
+            bump: 0.3,
+            priority: 8,
+            lies: &[&[want(River, 0.0, 1.0)], &[want(Lake, 0.0, 0.3)], &[want(Shore, -6.0, -20.0)]],
+        },
+    ]
+};
+
+impl Material {
+    /// The number of the material of that name in [`MATERIALS`], from 0.
+    ///
+    /// # Errors
+    /// When there is no material of that name; the message names them or the nearest.
+    pub fn find(name: &str) -> Result<usize> {
+        let names = || MATERIALS.iter().map(|material| material.name);
+        names().position(|known| known == name).ok_or_else(|| Error::unknown("material", name, names()))
+    }
+
+    /// Whether it has the bare rock's own colours, and its beds.
+    pub(super) fn shows_rock(&self) -> bool {
+        self.palette == Palette::Rock(0)
+    }
+
+    /// How far a cell with these factors lies under it, 0 to 1, were there no other.
+    pub(super) fn cover(&self, factors: &[f32; FACTORS]) -> f32 {
+        let all = |wants: &&[Want]| wants.iter().map(|want| want.met(factors[want.factor as usize])).product::<f32>();
+        if self.lies.is_empty() { 1.0 } else { self.lies.iter().map(all).fold(0.0, f32::max) }
+    }
+}
+
+/// The materials from the uppermost down.
+pub(super) const ORDER: [usize; COUNT] = {
+    let mut order = [0; COUNT];
+    let mut at = 0;
+    let mut priority = u8::MAX;
+    while at < COUNT {
+        // The greatest priority under the last one.
+        let mut best = COUNT;
+        let mut k = 0;
+        while k < COUNT {
+            let own = MATERIALS[k].priority;
+            if own < priority && (best == COUNT || own > MATERIALS[best].priority) {
+                best = k;
+            }
+            k += 1;
+        }
+        order[at] = best;
+        priority = MATERIALS[best].priority;
+        at += 1;
+    }
+    order
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priorities_order_all_materials_and_the_last_takes_the_rest() {
+        let mut seen = ORDER;
+        seen.sort_unstable();
+        assert_eq!(seen, std::array::from_fn(|k| k));
+        assert!(ORDER.windows(2).all(|pair| MATERIALS[pair[0]].priority > MATERIALS[pair[1]].priority));
+        let last = &MATERIALS[ORDER[COUNT - 1]];
+        assert!(last.lies.is_empty() && MATERIALS.iter().filter(|m| m.lies.is_empty()).count() == 1);
+        for material in &MATERIALS {
+            assert_eq!(Material::find(material.name).unwrap(), MATERIALS.iter().position(|m| m == material).unwrap());
+            assert!(material.lies.iter().flat_map(|all| all.iter()).all(|want| want.none != want.full));
+        }
+        assert!(Material::find("snwo").unwrap_err().to_string().contains("snow"));
+    }
+
+    #[test]
+    fn a_condition_rises_smoothly_either_way() {
+        let up = want(Factor::Slope, 10.0, 20.0);
+        assert_eq!([0.0, 10.0, 15.0, 20.0, 90.0].map(|x| up.met(x)), [0.0, 0.0, 0.5, 1.0, 1.0]);
+        let down = want(Factor::Loose, 0.5, 0.1);
+        assert_eq!([0.0, 0.1, 0.5, 2.0].map(|x| down.met(x)), [1.0, 1.0, 0.0, 0.0]);
+    }
+}

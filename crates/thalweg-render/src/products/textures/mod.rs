@@ -1,0 +1,184 @@
+//! Textures of a terrain: how much of each material covers each cell, albedo without light, roughness, occlusion, curvature, flow.
+//!
+//! What covers ground follows from how the land was made: walls stand bare, what falls from them lies as scree at its angle of repose, soil
+//! and grass hold gentle slopes, woods end at a tree line, snow lies above a line that is lower on shaded sides and leaves steep ones bare,
+//! beds of rivers and lakes are wet. [`MATERIALS`] declares each; [`TextureRules`] are what a recipe says of climate and colours.
+//!
+//! ```
+//! use thalweg::products::textures::{TextureOptions, TextureRules, Textures};
+//! use thalweg::rocks::Rock;
+//! use thalweg::{Grid, Terrain};
+//!
+//! let mut terrain = Terrain::new(Grid::new([16, 16], 10.0)?);
+//! let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &TextureOptions::default())?;
+//! assert!(textures.weights.as_slice().iter().all(|cell| cell.iter().map(|w| u32::from(*w)).sum::<u32>() == 255));
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+
+mod albedo;
+mod cover;
+pub mod maps;
+mod materials;
+mod rules;
+mod site;
+
+pub use albedo::SeenFrom;
+pub use cover::{GroundCover, Shares};
+pub use materials::{COUNT, Factor, MATERIALS, Material, Palette, Want};
+pub use rules::TextureRules;
+pub use rules::Textured;
+pub use site::least_river;
+
+use crate::pictures::colour::Linear;
+use crate::products::normals::Depth;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::filter::{Axis, Kernel, filter};
+use thalweg_models::rocks::Rock;
+
+/// How textures are made.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TextureOptions<'a> {
+    /// Samples on the longer side, 1 to 65 536, the outermost in the middles of the outermost cells; `None` takes the terrain's cells.
+    pub size: Option<usize>,
+    /// 8 or 16 bits to a weight.
+    pub depth: Depth,
+    /// From where the ground is seen.
+    pub seen: SeenFrom,
+    /// The terrain as it was before it was worn, of the same size: then what was worn and laid down is known.
+    pub start: Option<&'a Terrain>,
+}
+
+/// The textures of a terrain, all of one size, rows from the north.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Textures {
+    /// Weights of [`MATERIALS`], in their order, that sum to exactly [`Textures::full`], and to 0 without data.
+    pub weights: Field<[u16; COUNT]>,
+    /// What weights sum to: 255 or 65 535.
+    pub full: u16,
+    /// Albedo without light, linear, 0 to 1 a channel; black without data.
+    pub albedo: Field<Linear>,
+    /// Roughness, 0 smooth to 1 rough.
+    pub roughness: Field<f32>,
+    /// Share of the sky that ground sees, 0 to 1.
+    pub occlusion: Field<f32>,
+    /// Mean curvature in 1/m, above 0 on crests.
+    pub curvature: Field<f32>,
+    /// Direction of water as a unit vector east and south, and its speed in m/s; zeros where it goes nowhere, as where a sample is made of
+    /// cells whose directions cancel each other.
+    pub flow: Field<[f32; 3]>,
+    /// Metres worn away, 0 or more; `None` where the start is not known.
+    pub wear: Option<Field<f32>>,
+    /// Metres laid down, 0 or more; where the start is not known, metres of loose ground, or `None` if the terrain keeps none.
+    pub deposit: Option<Field<f32>>,
+    /// Metres between two samples.
+    pub cell: f64,
+}
+
+impl Textures {
+    /// Textures of a terrain of that rock.
+    ///
+    /// Weights and maps are made on the terrain's cells and then brought to the size that was asked for; albedo and roughness are made on
+    /// the samples themselves, so that more of them show finer grain.
+    ///
+    /// # Errors
+    /// When a rule is out of its range ([`TextureRules::check`]), the size is not 1 to 65 536 samples, or the start is of another size.
+    pub fn of(
+        terrain: &Terrain,
+        rules: &TextureRules,
+        rock: &'static Rock,
+        options: &TextureOptions<'_>,
+    ) -> Result<Self> {
+        let worn = options.start.map(|start| maps::measure_wear(terrain, start)).transpose()?;
+        let size = sized(terrain.grid.size, options.size);
+        let cover = GroundCover::of(terrain, rules, rock)?.resized(size)?;
+        let full = match options.depth {
+            Depth::Eight => u16::from(u8::MAX),
+            Depth::Sixteen => u16::MAX,
+        };
+        let (albedo, roughness) = cover.albedo(options.seen);
+        let axes = [0, 1].map(|k| Axis::new(terrain.grid.size[k], size[k], Kernel::Convex));
+        let resize = |field: &Field<f32>| {
+            if field.size() == size {
+                return field.clone();
+            }
+            filter(field.size(), |i, j| f64::from(field[(i, j)]), &axes[0], &axes[1]).map(|x| *x as f32)
+        };
+        let [wear, deposit] = match worn {
+            Some([wear, deposit]) => [Some(wear), Some(deposit)],
+            None => [None, terrain.loose.as_ref().map(|loose| loose.map(|thickness| thickness.metres_f32().max(0.0)))],
+        };
+        let flow = maps::flow(terrain, rules.runoff);
+        let [east, south, speed] = [0, 1, 2].map(|k| resize(&flow.map(|flow| flow[k])));
+        Ok(Self {
+            weights: cover.weights(full),
+            full,
+            albedo,
+            roughness,
+            occlusion: resize(&maps::occlusion(terrain)),
+            curvature: resize(&maps::curvature(terrain)),
+            flow: Field::generate(size, |i, j| {
+                let [east, south] = match flow.size() == size {
+                    true => [east[(i, j)], south[(i, j)]],
+                    false => unit([east[(i, j)], south[(i, j)]]),
+                };
+                [east, south, speed[(i, j)]]
+            }),
+            wear: wear.as_ref().map(resize),
+            deposit: deposit.as_ref().map(resize),
+            cell: cover.grid.cell,
+        })
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        self.weights.size()
+    }
+}
+
+/// A mean of unit vectors so short is what rounding left of vectors that cancel each other.
+const CANCELLED: f32 = 1e-5;
+
+/// The vector at length 1; zeros where it points nowhere.
+fn unit([east, south]: [f32; 2]) -> [f32; 2] {
+    let length = (east * east + south * south).sqrt();
+    if length > CANCELLED { [east / length, south / length] } else { [0.0; 2] }
+}
+
+/// Rows and columns with so many samples on the longer side, in the shape of `old`.
+fn sized(old: Size, long: Option<usize>) -> Size {
+    let Some(long) = long else { return old };
+    let most = old[0].max(old[1]);
+    let scale = (long.max(1) - 1) as f64 / (most.max(2) - 1) as f64;
+    old.map(|n| if n == most { long } else { ((n - 1) as f64 * scale).round() as usize + 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+
+    #[test]
+    fn directions_of_water_are_of_length_1_at_any_size() {
+        // A valley whose sides fall towards its middle; its lower end is level along it.
+        let ground = Field::generate([24, 24], |i, j| Height::saturating((3 * i.max(8) + j.abs_diff(12)) as f64));
+        let terrain = Terrain::from_ground(Grid::new([24, 24], 10.0).unwrap(), ground).unwrap();
+        for size in [None, Some(9), Some(50)] {
+            let options = TextureOptions { size, ..TextureOptions::default() };
+            let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options).unwrap();
+            let mut known = 0;
+            for [east, south, _] in textures.flow.as_slice() {
+                let length = (east * east + south * south).sqrt();
+                assert!(length == 0.0 || (length - 1.0).abs() < 1e-6, "{size:?}: {length}");
+                known += usize::from(length > 0.0);
+            }
+            assert!(2 * known > textures.flow.len(), "{size:?}: {known}");
+        }
+        assert_eq!(unit([0.0, 0.0]), [0.0, 0.0]);
+        assert_eq!(unit([1e-8, 0.0]), [0.0, 0.0]);
+        assert_eq!(unit([0.0, -0.25]), [0.0, -1.0]);
+    }
+}

@@ -1,0 +1,224 @@
+//! [`TextureRules`]: what of textures a recipe may say.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::materials::{COUNT, MATERIALS, Material, Palette};
+use crate::pictures::colour::Rgb;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::declare::keys::{self, Form, Key, key};
+use thalweg_core::declare::params::ParamKind;
+use thalweg_models::rocks::Rock;
+
+/// The climate that covers ground, and the colours of what covers it: the table `textures` of a recipe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextureRules {
+    /// Height in metres above which no trees grow, -16 000 to 16 000.
+    pub treeline: f64,
+    /// Height in metres above which snow lies on ground that faces east or west, -16 000 to 16 000.
+    pub snowline: f64,
+    /// Metres by which the snow line lies lower on northern sides, which are in shade, than on level ground, -2000 to 2000; the tree
+    /// line lies 0.4 times as much lower. Below 0 the sun stands in the north.
+    pub shade: f64,
+    /// How moist the climate is, 0 to 1: 0 desert, 0.3 steppe, 0.6 woods, 1 rain forest.
+    pub moisture: f64,
+    /// Metres of water a year that run off, for a terrain without discharge; 0.001 to 20.
+    pub runoff: f64,
+    /// Least discharge in m³/s of a river, 0 to 1 000 000. On wide cells it is that of a river a twentieth of a cell wide, if that is
+    /// more.
+    pub river: f64,
+    /// Dark and light colours of materials, by their numbers in [`MATERIALS`]; `None` leaves a material those that it has.
+    pub colours: [Option<[Rgb; 2]>; COUNT],
+}
+
+impl Default for TextureRules {
+    /// Mountains of middle latitudes. The tree line is that of the model of trees; runoff that of
+    /// [`WetnessRules`](crate::products::wetness::WetnessRules).
+    fn default() -> Self {
+        Self {
+            treeline: 1800.0,
+            snowline: 2700.0,
+            shade: 200.0,
+            moisture: 0.6,
+            runoff: 0.3,
+            river: 0.01,
+            colours: [None; COUNT],
+        }
+    }
+}
+
+const HEIGHT: (ParamKind, &str) = (ParamKind::Number { min: -16_000.0, max: 16_000.0 }, "m");
+const SHADE: (ParamKind, &str) = (ParamKind::Number { min: -2000.0, max: 2000.0 }, "m");
+const SHARE: (ParamKind, &str) = (ParamKind::Number { min: 0.0, max: 1.0 }, "1");
+const RUNOFF: (ParamKind, &str) = (ParamKind::Number { min: 1e-3, max: 20.0 }, "m/a");
+const RIVER: (ParamKind, &str) = (ParamKind::Number { min: 0.0, max: 1e6 }, "m³/s");
+
+const KEYS: [Key<TextureRules>; 7] = [
+    key!(TextureRules, treeline, HEIGHT, "Height above which no trees grow.").rare(),
+    key!(TextureRules, snowline, HEIGHT, "Height above which snow lies on ground that faces east or west.").rare(),
+    key!(
+        TextureRules,
+        shade,
+        SHADE,
+        "How much lower snow lies on a side in shade; below 0 the sun stands in the north."
+    )
+    .rare(),
+    key!(TextureRules, moisture, SHARE, "How moist the climate is: 0 desert, 0.3 steppe, 0.6 woods, 1 rain forest.")
+        .rare(),
+    key!(TextureRules, runoff, RUNOFF, "Water that runs off in a year, for a terrain without discharge.").rare(),
+    key!(TextureRules, river, RIVER, "Least discharge of a river.").rare(),
+    key!(TextureRules, colours, Colours, "Materials' colours, dark and light, in place of those that they have.")
+        .rare(),
+];
+
+/// How colours stand in a recipe: `{ snow = ["#e2eaf2", "#f6f9fc"] }`.
+struct Colours;
+
+/// A colour as `#rrggbb`.
+fn hexadecimal(text: &str) -> Option<Rgb> {
+    let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii())?;
+    let mut rgb = [0; 3];
+    for (k, channel) in rgb.iter_mut().enumerate() {
+        *channel = u8::from_str_radix(digits.get(2 * k..2 * k + 2)?, 16).ok()?;
+    }
+    Some(rgb)
+}
+
+impl Form<[Option<[Rgb; 2]>; COUNT]> for Colours {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<[Option<[Rgb; 2]>; COUNT]> {
+        let allowed = "a table of materials, each with two colours, dark and light: [\"#rrggbb\", \"#rrggbb\"]";
+        let table = value.as_table().ok_or_else(|| Error::value(name, value, allowed))?;
+        let mut colours = [None; COUNT];
+        for (material, pair) in table {
+            let number = Material::find(material)?;
+            let pair = match pair.as_array().map(Vec::as_slice) {
+                Some([dark, light]) => [dark, light].map(|colour| colour.as_str().and_then(hexadecimal)),
+                _ => [None; 2],
+            };
+            let [Some(dark), Some(light)] = pair else {
+                return Err(Error::value(format!("{name}.{material}"), &table[material], allowed));
+            };
+            colours[number] = Some([dark, light]);
+        }
+        Ok(colours)
+    }
+
+    fn write(&self, colours: &[Option<[Rgb; 2]>; COUNT]) -> Option<String> {
+        let shown = |[r, g, b]: Rgb| format!("\"#{r:02x}{g:02x}{b:02x}\"");
+        let named = MATERIALS.iter().zip(colours).filter_map(|(material, pair)| {
+            let [dark, light] = (*pair)?;
+            Some((material.name, format!("[{}, {}]", shown(dark), shown(light))))
+        });
+        let named: Vec<_> = named.collect();
+        (!named.is_empty()).then(|| keys::inline(named))
+    }
+
+    fn schema(&self) -> Json {
+        let colour = json!({"type": "string", "pattern": "^#[0-9a-fA-F]{6}$"});
+        let pair = json!({"type": "array", "minItems": 2, "maxItems": 2, "items": colour});
+        let properties: Map<String, Json> =
+            MATERIALS.iter().map(|material| (material.name.to_string(), pair.clone())).collect();
+        keys::table_schema(properties)
+    }
+}
+
+/// How [`TextureRules`] stand in a recipe: a table of those that are said.
+pub struct Textured;
+
+impl Form<TextureRules> for Textured {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<TextureRules> {
+        let table = value.as_table().ok_or_else(|| Error::value(name, value, "a table, [textures]"))?;
+        keys::known("key", table, KEYS.iter().map(|key| key.name))?;
+        let mut rules = TextureRules::default();
+        keys::read(&mut rules, name, table, &KEYS).map(|()| rules)
+    }
+
+    fn write(&self, rules: &TextureRules) -> Option<String> {
+        let said = keys::write(rules, &TextureRules::default(), &KEYS);
+        (!said.is_empty()).then(|| keys::inline(said))
+    }
+
+    fn schema(&self) -> Json {
+        keys::table_schema(keys::schema(&TextureRules::default(), &KEYS))
+    }
+}
+
+impl TextureRules {
+    /// Checks what a caller may have got wrong.
+    ///
+    /// # Errors
+    /// When a number is out of the range that its field names.
+    pub fn check(&self) -> Result<()> {
+        let numbers = [
+            ("treeline", self.treeline, HEIGHT),
+            ("snowline", self.snowline, HEIGHT),
+            ("shade", self.shade, SHADE),
+            ("moisture", self.moisture, SHARE),
+            ("runoff", self.runoff, RUNOFF),
+            ("river", self.river, RIVER),
+        ];
+        for (name, value, (kind, unit)) in numbers {
+            let ParamKind::Number { min, max } = kind else { continue };
+            if !(min..=max).contains(&value) {
+                let unit = if unit == "1" { String::new() } else { format!(" {unit}") };
+                return Err(Error::value(format!("textures.{name}"), value, format!("{kind}{unit}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Dark and light colour of a material on this rock, without light; from the air, those of its crowns where it has such.
+    pub(super) fn colours_of(&self, number: usize, rock: &Rock, from_air: bool) -> [Rgb; 2] {
+        let material = &MATERIALS[number];
+        if let Some(crowns) = material.crowns.filter(|_| from_air) {
+            return crowns;
+        }
+        self.colours[number].unwrap_or_else(|| match material.palette {
+            Palette::Own(colours) => colours,
+            Palette::Rock(lighter) => {
+                let toward = |c: u8| c + ((255 - u16::from(c)) * u16::from(lighter) / 100) as u8;
+                rock.albedo.map(|colour| colour.map(toward))
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<TextureRules> {
+        let table: toml::Table = text.parse().unwrap();
+        Textured.read("textures", &table["textures"])
+    }
+
+    #[test]
+    fn what_is_said_is_read_and_written_back() {
+        let text = "textures = { snowline = 900.0, moisture = 0.2, colours = { snow = [\"#010203\", \"#fffefd\"] } }";
+        let rules = read(text).unwrap();
+        assert_eq!((rules.snowline, rules.moisture, rules.treeline), (900.0, 0.2, 1800.0));
+        let snow = Material::find("snow").unwrap();
+        assert_eq!(rules.colours[snow], Some([[1, 2, 3], [255, 254, 253]]));
+        assert_eq!(read(&format!("textures = {}", Textured.write(&rules).unwrap())).unwrap(), rules);
+        assert_eq!(Textured.write(&TextureRules::default()), None);
+        assert!(rules.check().is_ok());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, said) in [
+            ("textures = 3", "textures"),
+            ("textures = { tree_line = 3 }", "treeline"),
+            ("textures = { moisture = 2 }", "textures.moisture"),
+            ("textures = { colours = { snwo = [] } }", "did you mean `snow`"),
+            ("textures = { colours = { snow = [\"#12345g\", \"#000000\"] } }", "textures.colours.snow"),
+            ("textures = { colours = { snow = \"#000000\" } }", "textures.colours.snow"),
+        ] {
+            let message = read(text).unwrap_err().to_string();
+            assert!(message.contains(said), "{text}: {message}");
+        }
+        for bad in [f64::NAN, -1.0, 2.0] {
+            let rules = TextureRules { moisture: bad, ..TextureRules::default() };
+            assert!(rules.check().unwrap_err().to_string().contains("textures.moisture"));
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What materials ask of each cell: the [`Factor`]s.
+
+use rayon::prelude::*;
+
+use super::materials::{FACTORS, Factor};
+use super::rules::TextureRules;
+use crate::products::slope::gradient;
+use crate::products::wetness::{WetnessRules, discharge, wetness_of};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{POOL, TREE_DENSITY, Terrain};
+use thalweg_flow::{LENGTHS_F32, STEPS, hydraulic};
+use thalweg_models::models::glacier::ICE;
+use thalweg_noise::fractal::{Fractal, FractalSettings};
+
+/// Degrees by which slopes are ruffled, so that no belt has an even rim.
+const SLOPE_RUFFLE: f32 = 2.0;
+/// Metres by which the tree line is.
+const TREE_RUFFLE: f32 = 110.0;
+/// Metres by which the snow line is raised, by chance and on crests.
+const SNOW_RUFFLE: f32 = 90.0;
+/// Share of the snow line's shade that the tree line has.
+const TREE_SHADE: f32 = -0.4;
+/// Metres that a rock falls and rolls until a third of what came with it is left.
+const ROLL: f32 = 130.0;
+/// Slopes in degrees from which on, and at which wholly, rock falls.
+const CLIFF: [f32; 2] = [35.0, 45.0];
+/// Least slope in degrees on which what fell goes on.
+const ROLLS: f32 = 17.0;
+/// Metres over which hollows and crests are seen.
+const HOLLOW: f64 = 45.0;
+/// Width of a river in cells from which on it is drawn.
+const NARROW: f64 = 0.05;
+/// Share of its cell that a narrow river takes.
+const BED: f32 = 0.7;
+/// Height above a sea that is not there.
+const INLAND: f32 = 1e6;
+/// Hundredths of 1/m: the unit of hollows.
+const HUNDREDTHS: f64 = 100.0;
+
+/// Least discharge in m³/s of a river on cells of `cell` metres ([`TextureRules::river`]).
+pub fn least_river(rules: &TextureRules, cell: f64) -> f32 {
+    (rules.river as f32).max(hydraulic::discharge((NARROW * cell) as f32))
+}
+
+/// What is known of each cell before materials are laid.
+pub(super) struct Site<'a> {
+    terrain: &'a Terrain,
+    rules: &'a TextureRules,
+    /// Slope in degrees ([`steepness`]).
+    pub slope: Field<f32>,
+    /// See [`Factor::Hollow`].
+    pub hollow: Field<f32>,
+    /// See [`Factor::Wetness`].
+    pub wet: Field<f32>,
+    /// See [`Factor::River`].
+    pub river: Field<f32>,
+    rockfall: Field<f32>,
+    /// Noise of a standard deviation of a third: broad, and fine.
+    ruffle: [Field<f32>; 2],
+}
+
+/// Noise over a grid in metres of the world, of a standard deviation of a third; the same wherever the land is cut.
+pub(super) fn noise(grid: &Grid, number: u64, octaves: u32, wavelength: f64) -> Field<f32> {
+    let fractal = Fractal::new(&FractalSettings::fbm(octaves, wavelength, 0.6), None, Key::ZERO.and(number), grid);
+    let mut out = Field::new(grid.size, 0.0);
+    out.par_rows_mut().for_each(|(i, row)| fractal.row(grid, i, row));
+    out
+}
+
+impl<'a> Site<'a> {
+    /// # Errors
+    /// As [`wetness_of`].
+    pub fn of(terrain: &'a Terrain, rules: &'a TextureRules) -> Result<Self> {
+        let grid = &terrain.grid;
+        let slope = Field::generate(grid.size, |i, j| steepness(terrain, i, j));
+        let discharge = discharge(terrain, rules.runoff);
+        let wet = wetness_of(terrain, &WetnessRules { runoff: rules.runoff, ..WetnessRules::default() }, &discharge)?;
+        let least = least_river(rules, grid.cell);
+        let river = discharge.map(|q| {
+            if *q >= least { BED + (1.0 - BED) * (hydraulic::width(*q) / grid.cell as f32).min(1.0) } else { 0.0 }
+        });
+        let rockfall = rockfall(terrain, &slope);
+        let ruffle = [noise(grid, 101, 4, 900.0), noise(grid, 102, 3, 110.0)];
+        Ok(Self { terrain, rules, hollow: hollow(terrain), slope, wet, river, rockfall, ruffle })
+    }
+
+    /// The cell's factors, in the order of [`Factor`].
+    pub fn factors(&self, i: usize, j: usize) -> [f32; FACTORS] {
+        let Self { terrain, rules, .. } = self;
+        let at = (i, j);
+        let height = terrain.ground[at].metres_f32();
+        let [east, north] = gradient(terrain, i, j);
+        // How far the ground faces north, -1 to 1: all of it from 30° on.
+        let shaded = (-2.0 * north / (1.0 + east * east + north * north).sqrt()).clamp(-1.0, 1.0) as f32;
+        let shade = rules.shade as f32 * shaded;
+        let [broad, fine] = [self.ruffle[0][at], self.ruffle[1][at]];
+        let depth = |field: Option<&Field<Height>>| field.map_or(0.0, |field| field[at].metres_f32().max(0.0));
+        let treeline = height - rules.treeline as f32 + TREE_RUFFLE * (broad + fine) - TREE_SHADE * shade;
+        // Only upward: where the line says that there is none there is none.
+        let crest = (-self.hollow[at]).clamp(0.0, 1.0);
+        let raised = SNOW_RUFFLE * (crest + (broad + fine).abs());
+        let mut factors = [0.0; FACTORS];
+        let mut set = |factor: Factor, value: f32| factors[factor as usize] = value;
+        set(Factor::Slope, self.slope[at] + SLOPE_RUFFLE * fine.clamp(-1.0, 1.0));
+        set(Factor::Loose, depth(terrain.loose.as_ref()));
+        set(Factor::Wetness, self.wet[at]);
+        set(Factor::River, self.river[at]);
+        set(Factor::Lake, depth(terrain.heights(&POOL)));
+        set(Factor::Shore, terrain.grid.sea_level.map_or(INLAND, |sea| height - sea.metres_f32()));
+        set(Factor::Treeline, treeline);
+        set(Factor::Snowline, height - rules.snowline as f32 + shade - raised);
+        set(Factor::Ice, depth(terrain.heights(&ICE)));
+        set(Factor::Rockfall, self.rockfall[at]);
+        set(Factor::Hollow, self.hollow[at]);
+        set(Factor::Moisture, rules.moisture as f32);
+        set(Factor::Woods, self.woods(at, treeline, broad + 0.8 * fine));
+        factors
+    }
+
+    /// Trees that stand here; where the terrain knows of none, woods with clearings below the tree line: more of them on slopes and in
+    /// moist hollows than on level floors, which are meadows, and on crests.
+    fn woods(&self, at: (usize, usize), treeline: f32, noise: f32) -> f32 {
+        if let Some(density) = self.terrain.float(&TREE_DENSITY) {
+            return (3.0 * density[at]).clamp(0.0, 1.0);
+        }
+        let slope = self.slope[at];
+        let inclined = 0.35 * (slope / 14.0).min(1.0);
+        let soaked = 0.5 * ((self.wet[at] - 0.9) / 0.1).clamp(0.0, 1.0);
+        let climate = 0.7 * (self.rules.moisture as f32 - 0.6);
+        let sheltered = 0.12 * self.hollow[at].clamp(-1.0, 1.0);
+        let belt = (-treeline / 160.0).clamp(0.0, 1.0);
+        (0.32 + inclined + climate + sheltered - soaked + 0.75 * noise).clamp(0.0, 1.0) * belt
+    }
+}
+
+/// Slope in degrees: the gradient's; on a crest, whose two sides have none together, that of its sides where it is more.
+fn steepness(terrain: &Terrain, i: usize, j: usize) -> f32 {
+    let [east, north] = gradient(terrain, i, j);
+    let topology = terrain.grid.topology();
+    let here = terrain.ground[(i, j)].metres();
+    let fall = |step: [isize; 2]| {
+        let beside = topology.cell([i, j], step).filter(|[r, c]| !terrain.is_nodata(*r, *c));
+        beside.map(|[r, c]| (here - terrain.ground[(r, c)].metres()) / terrain.grid.cell)
+    };
+    let side = |along: f64, a: [isize; 2], b: [isize; 2]| match (fall(a), fall(b)) {
+        (Some(a), Some(b)) if a > 0.0 && b > 0.0 => f64::midpoint(a, b),
+        _ => along,
+    };
+    let (across, down) = (side(east, [0, -1], [0, 1]), side(north, [-1, 0], [1, 0]));
+    libm::atan((across * across + down * down).sqrt()).to_degrees() as f32
+}
+
+/// How hollow the ground is: the Laplacian over some 45 m, in hundredths of 1/m; 0 beside holes.
+fn hollow(terrain: &Terrain) -> Field<f32> {
+    let grid = &terrain.grid;
+    let by = (HOLLOW / grid.cell).round().max(1.0) as isize;
+    let topology = grid.topology();
+    let span = by as f64 * grid.cell;
+    Field::generate(grid.size, |i, j| {
+        let here = terrain.ground[(i, j)];
+        let rise = |step: [isize; 2]| match topology.cell([i, j], step) {
+            Some([r, c]) if !terrain.is_nodata(r, c) && !terrain.is_nodata(i, j) => {
+                terrain.ground[(r, c)].metres() - here.metres()
+            }
+            _ => 0.0,
+        };
+        let sum = rise([-by, 0]) + rise([by, 0]) + rise([0, -by]) + rise([0, by]);
+        (HUNDREDTHS * sum / (span * span)) as f32
+    })
+}
+
+/// Where rock falls: 1 on cliffs, and what comes from the greatest above, down all slopes on which it goes on.
+fn rockfall(terrain: &Terrain, slope: &Field<f32>) -> Field<f32> {
+    let grid = &terrain.grid;
+    let (topology, cols) = (grid.topology(), grid.cols());
+    let loose = |k: usize| terrain.loose.as_ref().map_or(0.0, |loose| loose.as_slice()[k].metres_f32());
+    let cliff = |k: usize| {
+        let steep = ((slope.as_slice()[k] - CLIFF[0]) / (CLIFF[1] - CLIFF[0])).clamp(0.0, 1.0);
+        if loose(k) < 0.5 && !terrain.is_nodata(k / cols, k % cols) { steep } else { 0.0 }
+    };
+    let mut fall: Vec<f32> = (0..grid.len()).into_par_iter().map(cliff).collect();
+    let ground = terrain.ground.as_slice();
+    let mut order: Vec<u32> = (0..grid.len() as u32).collect();
+    order.par_sort_unstable_by_key(|k| (std::cmp::Reverse(ground[*k as usize].0), *k));
+    let left = LENGTHS_F32.map(|steps| libm::expf(-steps * grid.cell as f32 / ROLL));
+    for k in order {
+        let k = k as usize;
+        let here = fall[k];
+        if here < 0.02 || slope.as_slice()[k] < ROLLS {
+            continue;
+        }
+        for (d, step) in STEPS.into_iter().enumerate() {
+            let Some([r, c]) = topology.cell([k / cols, k % cols], step) else { continue };
+            let n = r * cols + c;
+            if ground[n] < ground[k] && !terrain.is_nodata(r, c) {
+                fall[n] = fall[n].max(here * left[d % 2]);
+            }
+        }
+    }
+    Field::generate(grid.size, |i, j| fall[i * cols + j])
+}

@@ -1,0 +1,342 @@
+//! Water of a terrain as meshes apart from its ground: the sea, lakes, rivers.
+
+use crate::pictures::water::Water;
+use crate::products::lakes::lakes;
+use crate::products::mesh::{Mesh, MeshOptions, MeshPoints};
+use crate::products::ribbon::{Bank, ribbon};
+use crate::products::rtin::{HeightNet, Rim, coarsened};
+use crate::products::streams::{StreamReach, reaches, threshold};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{DISCHARGE, Terrain};
+use thalweg_flow::hydraulic;
+use thalweg_rivers::drawn;
+use thalweg_rivers::ribbon::shore;
+
+/// Rounds of cutting the corners of rivers' lines, which go from cell to cell (Chaikin 1974, "An algorithm for high-speed curve
+/// generation").
+const ROUNDS: usize = 2;
+
+/// The water that a terrain's layers and its sea level tell of, by names, to lie on the mesh that the same options make: `sea` and `lakes`
+/// are level sheets that reach a little under the ground around them, `rivers` are ribbons, as wide as streams of their
+/// [discharge](DISCHARGE) are or as the ground beside lets them, u across, 0 left to 1 right, v in metres downstream. Rivers are those
+/// of the usual threshold ([`threshold`]). What is not there has no mesh.
+///
+/// # Errors
+/// As [`Mesh::of`]; layers of another size.
+pub fn waters(terrain: &Terrain, options: &MeshOptions) -> Result<Vec<(&'static str, Mesh)>> {
+    let points = MeshPoints::of(terrain, options)?;
+    let water = Water::of(terrain);
+    water.check(terrain)?;
+    let pools = water.lakes();
+    let mut bodies = vec![("sea", sea(terrain, &points))];
+    if let Some(pools) = &pools {
+        bodies.push(("lakes", standing(terrain, pools, &points)?));
+    }
+    if let Some(discharge) = terrain.float(&DISCHARGE) {
+        bodies.push(("rivers", flowing(terrain, discharge, pools.as_ref(), &points)?));
+    }
+    bodies.retain(|(_, mesh)| !mesh.indices.is_empty());
+    Ok(bodies)
+}
+
+/// A level sheet between the points of a window round which some point is wet.
+fn sheet(
+    points: &MeshPoints<'_>,
+    [rows, cols]: [[usize; 2]; 2],
+    wet: &dyn Fn([usize; 2]) -> bool,
+    level: f64,
+    into: &mut Mesh,
+) {
+    let solid = |i: usize, j: usize| {
+        let (i, j) = (i + rows[0], j + cols[0]);
+        points.is_solid(i, j) && [[i, j], [i, j + 1], [i + 1, j], [i + 1, j + 1]].into_iter().any(wet)
+    };
+    let size = [rows, cols].map(|span| span[1] - span[0] + 1);
+    let mut triangles = coarsened(&HeightNet { size, height: &|_, _| 0.0, solid: &solid }, 0.0, Rim::Free);
+    triangles.iter_mut().flatten().for_each(|[i, j]| (*i, *j) = (*i + rows[0], *j + cols[0]));
+    into.join(Mesh::woven(points, &triangles, Some(points.scaled(level))));
+}
+
+fn sea(terrain: &Terrain, points: &MeshPoints<'_>) -> Mesh {
+    let mut mesh = Mesh::empty(points.up());
+    if let Some(level) = terrain.grid.sea_level {
+        let wet = |at: [usize; 2]| terrain.ground[points.cell(at)] < level;
+        sheet(points, points.size().map(|n| [0, n - 1]), &wet, level.metres(), &mut mesh);
+    }
+    mesh
+}
+
+fn standing(terrain: &Terrain, pools: &Field<Height>, points: &MeshPoints<'_>) -> Result<Mesh> {
+    let (found, numbers) = lakes(terrain, pools)?;
+    let [rows, cols] = points.size();
+    let mut windows: Vec<Option<[[usize; 2]; 2]>> = vec![None; found.len()];
+    for i in 0..rows {
+        for j in 0..cols {
+            let Some(lake) = (numbers[points.cell([i, j])] as usize).checked_sub(1) else { continue };
+            let near = |k: usize, n: usize| [k.saturating_sub(1), (k + 1).min(n - 1)];
+            let cell = [near(i, rows), near(j, cols)];
+            let window = windows[lake].get_or_insert(cell);
+            *window = [0, 1].map(|k| [window[k][0].min(cell[k][0]), window[k][1].max(cell[k][1])]);
+        }
+    }
+    let mut mesh = Mesh::empty(points.up());
+    let sea = terrain.grid.sea_level.map_or(f64::NEG_INFINITY, Height::metres);
+    for (lake, window) in found.iter().zip(windows).filter(|(lake, _)| lake.level > sea) {
+        let wet = |at: [usize; 2]| numbers[points.cell(at)] == lake.id;
+        if let Some(window) = window {
+            sheet(points, window, &wet, lake.level, &mut mesh);
+        }
+    }
+    Ok(mesh)
+}
+
+/// A river's line between two junctions.
+struct Course {
+    /// Rows and columns in cells.
+    places: Vec<[f64; 2]>,
+    /// Level of the water in units of height, never rising downstream.
+    levels: Vec<f64>,
+    /// Metres from its source, or from that of its longest tributary.
+    along: Vec<f64>,
+    /// Width in metres.
+    widths: Vec<f64>,
+}
+
+fn flowing(
+    terrain: &Terrain,
+    discharge: &Field<f32>,
+    pools: Option<&Field<Height>>,
+    points: &MeshPoints<'_>,
+) -> Result<Mesh> {
+    let mut mesh = Mesh::empty(points.up());
+    let Some(least) = threshold(discharge) else { return Ok(mesh) };
+    let streams = reaches(terrain, discharge, pools, least)?;
+    let [rows, cols] = terrain.grid.size;
+    let last = |x: f64, n: usize| x.clamp(0.5, n as f64 - 0.5);
+    let cell = |place: [f64; 2]| ((place[0] as usize).min(rows - 1), (place[1] as usize).min(cols - 1));
+    let sea = terrain.grid.sea_level.map_or(f64::NEG_INFINITY, |level| f64::from(level.0));
+    // Level of standing water, where there is some.
+    let stands = |place: [f64; 2]| {
+        let (at, pool) = (cell(place), pools.map_or(0, |pools| pools[cell(place)].0));
+        let level = if pool > 0 { f64::from(terrain.ground[at].0) + f64::from(pool) } else { f64::NEG_INFINITY };
+        Some(level.max(sea)).filter(|level| *level > f64::from(terrain.ground[at].0))
+    };
+    let mut courses: Vec<Course> = streams.iter().map(|stream| course(terrain, discharge, stream, stands)).collect();
+    connect(&streams, &mut courses);
+    for course in &courses {
+        let end = course.places.len() - 1;
+        let bank = |k: usize| {
+            let (place, level) = (course.places[k], course.levels[k]);
+            let (a, b) = (course.places[k.saturating_sub(1)], course.places[(k + 1).min(end)]);
+            let [y, x] = [b[0] - a[0], b[1] - a[1]];
+            let length = (y * y + x * x).sqrt().max(1e-9);
+            let half = course.widths[k] / 2.0 / terrain.grid.cell;
+            let sides = [-1.0, 1.0].map(|side| {
+                let to = [place[0] + side * half * x / length, place[1] - side * half * y / length];
+                let to = [last(to[0], rows), last(to[1], cols)];
+                let known = |at: [f64; 2]| !terrain.is_nodata(cell(at).0, cell(at).1);
+                shore(place, to, |at| known(at) && drawn::height(&terrain.ground, at) <= level)
+            });
+            Bank { sides, level: points.scaled(level / UNITS), along: course.along[k] }
+        };
+        // Where water stands it is seen already.
+        let is_open = |k: usize| stands(course.places[k]).is_none();
+        let mut first = 0;
+        while first < end {
+            if !is_open(first) && !is_open(first + 1) {
+                first += 1;
+                continue;
+            }
+            let run = (first..end).take_while(|k| is_open(*k) || is_open(k + 1)).count();
+            let banks: Vec<Bank> = (first..=first + run).map(bank).collect();
+            ribbon(&mut mesh, &banks, [rows, cols], terrain.grid.cell);
+            first += run;
+        }
+    }
+    Ok(mesh)
+}
+
+/// Metres that ground between a stream's cells raises it at most.
+const OVER: f64 = 1.0;
+
+/// The line of a stream, its own levels, and metres from its beginning.
+fn course(
+    terrain: &Terrain,
+    discharge: &Field<f32>,
+    stream: &StreamReach,
+    stands: impl Fn([f64; 2]) -> Option<f64>,
+) -> Course {
+    let cells = &stream.link.cells;
+    // A junction has the water of all that meets there; the stream's own is what it had before.
+    let own = if stream.link.downstream.is_some() { cells.len() - 1 } else { cells.len() };
+    let mut flow = 0.0f32;
+    // Row, column, discharge, and the ground of the stream's own cells, in units.
+    let mut points: Vec<[f64; 4]> = Vec::new();
+    for (n, [i, j]) in cells.iter().enumerate() {
+        if n < own {
+            flow = flow.max(discharge[(*i, *j)]);
+        }
+        let bed = f64::from(terrain.ground[(*i, *j)].0);
+        points.push([*i as f64 + 0.5, *j as f64 + 0.5, f64::from(flow), bed]);
+    }
+    for _ in 0..ROUNDS {
+        let between = |a: [f64; 4], b: [f64; 4], t: f64| [0, 1, 2, 3].map(|k| a[k] + t * (b[k] - a[k]));
+        let cut = points.windows(2).flat_map(|pair| [0.25, 0.75].map(|t| between(pair[0], pair[1], t)));
+        points = [points[0]].into_iter().chain(cut).chain([points[points.len() - 1]]).collect();
+    }
+    let places: Vec<[f64; 2]> = points.iter().map(|p| [p[0], p[1]]).collect();
+    let level = |p: &[f64; 4]| {
+        let place = [p[0], p[1]];
+        let deep = f64::from(hydraulic::depth(p[2] as f32)) * UNITS;
+        // Between cells a line cuts corners, and ground may be a dam that no stream has: what would raise all upstream hides it.
+        let ground = drawn::height(&terrain.ground, place).min(p[3] + OVER * UNITS);
+        (ground + deep.max(f64::from(drawn::CLOSE))).max(stands(place).unwrap_or(f64::NEG_INFINITY))
+    };
+    let mut along = vec![0.0];
+    for pair in places.windows(2) {
+        let [y, x] = [0, 1].map(|k| pair[1][k] - pair[0][k]);
+        along.push(along[along.len() - 1] + (y * y + x * x).sqrt() * terrain.grid.cell);
+    }
+    let widths = points.iter().map(|p| f64::from(hydraulic::width(p[2] as f32))).collect();
+    Course { levels: points.iter().map(level).collect(), places, along, widths }
+}
+
+/// Lets levels fall downstream and meet where streams do, and counts metres on from the longest tributary.
+fn connect(streams: &[StreamReach], courses: &mut [Course]) {
+    let below = |n: usize| streams[n].link.downstream.map(|k| k as usize);
+    // Each stream after the one that it runs into.
+    let mut upward: Vec<usize> = Vec::with_capacity(streams.len());
+    let mut known = vec![false; streams.len()];
+    for first in 0..streams.len() {
+        let mut way = Vec::new();
+        let mut next = Some(first);
+        while let Some(n) = next.filter(|n| !known[*n]) {
+            known[n] = true;
+            way.push(n);
+            next = below(n);
+        }
+        upward.extend(way.into_iter().rev());
+    }
+    for &n in &upward {
+        let meets = below(n).map(|k| courses[k].levels[0]);
+        let levels = &mut courses[n].levels;
+        let end = levels.len() - 1;
+        levels[end] = meets.unwrap_or(levels[end]);
+        for k in (0..end).rev() {
+            levels[k] = levels[k].max(levels[k + 1]);
+        }
+    }
+    for &n in upward.iter().rev() {
+        let Some(k) = below(n) else { continue };
+        let end = courses[n].along[courses[n].along.len() - 1];
+        let late = end - courses[k].along[0];
+        if late > 0.0 {
+            courses[k].along.iter_mut().for_each(|metres| *metres += late);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::products::mesh::Up;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::{Cells, POOL};
+
+    /// A valley that falls southward into a lake, whose shore is the sea's too further on.
+    fn valley() -> Terrain {
+        let grid = Grid::new([60, 41], 10.0).unwrap();
+        let ground = Field::generate([60, 41], |i, j| {
+            let floor = if (30..40).contains(&i) { 50.0 } else { 100.0 - i as f64 };
+            let floor = if i > 55 { -5.0 } else { floor };
+            Height::saturating(floor + 2.0 * j.abs_diff(20) as f64)
+        });
+        let mut terrain = Terrain::from_ground(grid, ground.clone()).unwrap();
+        terrain.grid.sea_level = Some(Height::ZERO);
+        let pools = Field::generate([60, 41], |i, j| {
+            let deep = 60.0 - ground[(i, j)].metres();
+            if (30..40).contains(&i) { Height::saturating(deep.max(0.0)) } else { Height::ZERO }
+        });
+        let flow = Field::generate([60, 41], |_, j| if j == 20 { 1.0 } else { 0.0 });
+        terrain.insert(&POOL, Cells::Height(pools)).unwrap();
+        terrain.insert(&DISCHARGE, Cells::Float(flow)).unwrap();
+        terrain
+    }
+
+    #[test]
+    fn sheets_are_level_and_cover_all_that_is_wet() {
+        let land = valley();
+        let bodies = waters(&land, &MeshOptions::default()).unwrap();
+        assert_eq!(bodies.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["sea", "lakes", "rivers"]);
+        for (body, level, is_wet) in [
+            (0, 0.0, Box::new(|i, j| land.ground[(i, j)].0 < 0) as Box<dyn Fn(usize, usize) -> bool>),
+            (1, 60.0, Box::new(|i, j| (30..40).contains(&i) && land.ground[(i, j)].metres() < 60.0)),
+        ] {
+            let mesh = &bodies[body].1;
+            assert!(mesh.positions.iter().all(|p| p[1] == level) && mesh.normals.iter().all(|n| *n == [0.0, 1.0, 0.0]));
+            for i in 0..60usize {
+                for j in 0..41usize {
+                    let [x, z] = [(j as f32 - 20.0) * 10.0, (i as f32 - 29.5) * 10.0];
+                    let covered = mesh.indices.chunks(3).any(|t| {
+                        let [a, b, c] = [0, 1, 2].map(|k| mesh.positions[t[k] as usize]);
+                        let side = |p: [f32; 3], q: [f32; 3]| (q[0] - p[0]) * (z - p[2]) - (q[2] - p[2]) * (x - p[0]);
+                        [side(a, b), side(b, c), side(c, a)].iter().all(|s| *s <= 1e-3)
+                    });
+                    assert!(covered || !is_wet(i, j), "{body} {i} {j}");
+                    let near = (i.saturating_sub(1)..(i + 2).min(60))
+                        .any(|r| (j.saturating_sub(1)..(j + 2).min(41)).any(|c| is_wet(r, c)));
+                    assert!(!covered || near, "{body} {i} {j}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rivers_fall_show_and_count_metres_downstream() {
+        let land = valley();
+        let bodies = waters(&land, &MeshOptions::default()).unwrap();
+        let mesh = &bodies[2].1;
+        for (pair, uv) in mesh.positions.chunks(2).zip(mesh.uvs.chunks(2)) {
+            assert!(pair[0][1] == pair[1][1] && uv[0][1] == uv[1][1] && (uv[0][0], uv[1][0]) == (0.0, 1.0));
+            // Water runs southward: its left side is east.
+            assert!(pair[0][0] >= pair[1][0]);
+            for p in pair {
+                let place = [f64::from(p[2]) / 10.0 + 30.0, f64::from(p[0]) / 10.0 + 20.5];
+                let ground = drawn::height(&land.ground, place) / UNITS;
+                // Positions are 32-bit floats: over 300 m a step of them is 0.03 mm, and the sides rise by 0.2 m per metre.
+                assert!(f64::from(p[1]) >= ground - 1e-4, "{p:?} {ground}");
+            }
+        }
+        for pair in mesh.positions.chunks(2).zip(mesh.uvs.chunks(2)).collect::<Vec<_>>().windows(2) {
+            let ((a, u), (b, v)) = (pair[0], pair[1]);
+            if v[0][1] > u[0][1] {
+                assert!(b[0][1] <= a[0][1], "water does not rise");
+            }
+        }
+        // The line is straight: metres downstream are metres southward, from one source.
+        let start = mesh.positions[0][2];
+        assert!(
+            mesh.positions.iter().zip(&mesh.uvs).all(|(p, uv)| (p[2] - start - (uv[1] - mesh.uvs[0][1])).abs() < 0.01)
+        );
+        assert!(mesh.uvs.iter().any(|uv| uv[1] > 400.0));
+        // Bitangents, normal × tangent · w, point upstream: v grows downstream and a picture's rows grow downward.
+        for (n, t) in mesh.normals.iter().zip(&mesh.tangents) {
+            let z = (n[0] * t[1] - n[1] * t[0]) * t[3];
+            assert!((z + 1.0).abs() < 1e-3, "{t:?}");
+        }
+        // In lakes and the sea there are sheets alone.
+        assert!(mesh.positions.iter().all(|p| !(10.0..90.0).contains(&p[2]) && p[2] < 270.0));
+        let z = waters(&land, &MeshOptions { up: Up::Z, max_height: Some(280.0) }).unwrap();
+        assert!((z[2].1.bounds()[1][2] - 2.0 * mesh.bounds()[1][1]).abs() < 0.01);
+        assert!(z[1].1.positions.iter().all(|p| (p[2] - 120.0).abs() < 1e-3));
+    }
+
+    #[test]
+    fn dry_land_has_no_water() {
+        let dry = Terrain { layers: Default::default(), ..valley() };
+        let dry = Terrain { grid: Grid { sea_level: None, ..dry.grid.clone() }, ..dry };
+        assert!(waters(&dry, &MeshOptions::default()).unwrap().is_empty());
+    }
+}

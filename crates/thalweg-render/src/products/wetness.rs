@@ -1,0 +1,207 @@
+//! How wet the ground is, 0 to 1: what trees and painters of textures ask for.
+
+use std::borrow::Cow;
+
+use crate::products::slope::gradient;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::{DISCHARGE, POOL, Terrain};
+use thalweg_flow::{Drainage, LENGTHS, Land};
+use thalweg_models::model::YEAR;
+
+/// How wetness is found. Each number is above 0 to 1e9.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WetnessRules {
+    /// Water that saturated soil lets through to the side, per metre of width and unit of slope, m²/s.
+    pub transmissivity: f64,
+    /// Metres from open water at which its damp has fallen to 1/e.
+    pub reach: f64,
+    /// Metres above open water at which its damp has fallen to half.
+    pub rise: f64,
+    /// Metres of water a year that run off, for a terrain without discharge.
+    pub runoff: f64,
+}
+
+impl Default for WetnessRules {
+    fn default() -> Self {
+        // Transmissivity: 65 m²/day, Montgomery & Dietrich 1994. The rest is ours.
+        Self { transmissivity: 7.5e-4, reach: 30.0, rise: 1.5, runoff: 0.3 }
+    }
+}
+
+/// Wetness by cell, 0 to 1: the share of its soil that is saturated by what runs through it, discharge over width of a cell,
+/// transmissivity and sine of the slope; 1 in pools, in the sea, and where it is more than soil can carry; 0 without data.
+/// What is soaked damps the ground about it, less with distance and height.
+///
+/// It rises with area over slope as the topographic index ln(a/tan β) does (Beven & Kirkby 1979,
+/// doi:10.1080/02626667909491834), but is absolute (O'Loughlin 1986, doi:10.1029/WR022i005p00794; Montgomery & Dietrich
+/// 1994, doi:10.1029/93WR02979). The terrain's discharge and pools are taken; without discharge, what `runoff` gives.
+///
+/// # Errors
+/// When a rule is not above 0 to 1e9.
+pub fn wetness(terrain: &Terrain, rules: &WetnessRules) -> Result<Field<f32>> {
+    check(rules)?;
+    wetness_of(terrain, rules, &discharge(terrain, rules.runoff))
+}
+
+/// Discharge by cell in m³/s: the terrain's, or what `runoff` metres of water a year give.
+pub fn discharge(terrain: &Terrain, runoff: f64) -> Cow<'_, Field<f32>> {
+    match terrain.float(&DISCHARGE) {
+        Some(discharge) => Cow::Borrowed(discharge),
+        None => Cow::Owned(Drainage::of(&Land::of(terrain)).yields(terrain.grid.cell_area() * runoff / YEAR)),
+    }
+}
+
+fn check(rules: &WetnessRules) -> Result<()> {
+    let named = [
+        ("transmissivity", rules.transmissivity),
+        ("reach", rules.reach),
+        ("rise", rules.rise),
+        ("runoff", rules.runoff),
+    ];
+    if let Some((name, value)) = named.into_iter().find(|(_, value)| !(*value > 0.0 && *value <= 1e9)) {
+        return Err(Error::value(name, value, "above 0 to 1e9"));
+    }
+    Ok(())
+}
+
+/// [`wetness`] of a discharge that is known.
+///
+/// # Errors
+/// As [`wetness`].
+pub(crate) fn wetness_of(terrain: &Terrain, rules: &WetnessRules, discharge: &Field<f32>) -> Result<Field<f32>> {
+    check(rules)?;
+    let land = Land::of(terrain);
+    let pools = terrain.heights(&POOL);
+    let width = terrain.grid.cell;
+    let mut wet = Field::generate(terrain.grid.size, |i, j| {
+        if terrain.is_nodata(i, j) {
+            return 0.0;
+        }
+        if !land.is_dry(i, j) || pools.is_some_and(|pools| pools[(i, j)].0 > 0) {
+            return 1.0;
+        }
+        let [east, north] = gradient(terrain, i, j);
+        let tangent = (east * east + north * north).sqrt();
+        // On level ground water stands: a slope of 1/1000 keeps what nearly is from being soaked by a drop.
+        let sine = (tangent / (1.0 + tangent * tangent).sqrt()).max(1e-3);
+        let share = f64::from(discharge[(i, j)]) / (width * rules.transmissivity * sine);
+        // NaN is dry.
+        if share > 0.0 { share.min(1.0) as f32 } else { 0.0 }
+    });
+    spread(terrain, rules, &mut wet);
+    Ok(wet)
+}
+
+/// Lets soaked ground damp what lies about it, to the one state in which nothing changes any more, whatever the order.
+fn spread(terrain: &Terrain, rules: &WetnessRules, wet: &mut Field<f32>) {
+    let [rows, cols] = wet.size();
+    let metres = |i: usize, j: usize| terrain.ground[(i, j)].metres_f32();
+    let rise = rules.rise as f32;
+    let fade = |steps: f64| libm::exp(-steps * terrain.grid.cell / rules.reach) as f32;
+    let [straight, diagonal] = LENGTHS.map(fade);
+    // Only what is soaked gives; damp ground passes on what it got, so nothing under 1 is a source.
+    let mut damp = wet.map(|w| if *w >= 1.0 { 1.0f32 } else { 0.0 });
+    let mut changed = true;
+    let pull = |damp: &Field<f32>, i: usize, j: usize, near: [(isize, isize, f32); 4]| {
+        near.into_iter().fold(damp[(i, j)], |best, (di, dj, fade)| {
+            let (r, c) = (i.wrapping_add_signed(di), j.wrapping_add_signed(dj));
+            if r >= rows || c >= cols || damp[(r, c)] * fade <= best {
+                return best;
+            }
+            let above = (metres(i, j) - metres(r, c)).max(0.0);
+            best.max(damp[(r, c)] * fade * (rise / (rise + above)))
+        })
+    };
+    while changed {
+        changed = false;
+        for backward in [false, true] {
+            let sign = if backward { 1 } else { -1 };
+            let near = [(sign, 0, straight), (0, sign, straight), (sign, sign, diagonal), (sign, -sign, diagonal)];
+            for n in 0..rows * cols {
+                let k = if backward { rows * cols - 1 - n } else { n };
+                let (i, j) = (k / cols, k % cols);
+                if terrain.is_nodata(i, j) {
+                    continue;
+                }
+                let best = pull(&damp, i, j, near);
+                // What is all but dry is not worth another round.
+                if best > damp[(i, j)] && best > 1e-3 {
+                    damp[(i, j)] = best;
+                    changed = true;
+                }
+            }
+        }
+    }
+    for (wet, damp) in wet.as_mut_slice().iter_mut().zip(damp.as_slice()) {
+        *wet = wet.max(*damp);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::Cells;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+
+    /// A plane that falls 1 in 10 to the south, cells of 10 m.
+    fn plane(size: [usize; 2]) -> Terrain {
+        let mut terrain = Terrain::new(Grid::new(size, 10.0).unwrap());
+        for i in 0..size[0] {
+            terrain.ground.row_mut(i).fill(Height::saturating(100.0 - i as f64));
+        }
+        terrain
+    }
+
+    #[test]
+    fn a_plane_is_as_wet_as_its_soil_is_full() {
+        let mut terrain = plane([20, 20]);
+        // Half of what soil carries: width · transmissivity · sin β / 2.
+        let sine = 0.1 / 1.01f64.sqrt();
+        let half = (10.0 * 7.5e-4 * sine / 2.0) as f32;
+        terrain.insert(&DISCHARGE, Cells::Float(Field::new([20, 20], half))).unwrap();
+        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
+        assert!(wet.as_slice().iter().all(|w| (w - 0.5).abs() < 1e-5), "{wet:?}");
+        // Without discharge, runoff gathers: row i has i + 1 cells of it.
+        let terrain = plane([20, 20]);
+        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
+        let per_row = 100.0 * 0.3 / YEAR / (10.0 * 7.5e-4 * sine);
+        for i in 0..20 {
+            assert!((f64::from(wet[(i, 9)]) - per_row * (i + 1) as f64).abs() < 1e-5, "{i}");
+        }
+    }
+
+    #[test]
+    fn pools_damp_their_shores_less_far_and_higher_up() {
+        let mut terrain = Terrain::new(Grid::new([21, 41], 10.0).unwrap());
+        for i in 0..21 {
+            for j in 21..41 {
+                terrain.ground[(i, j)] = Height::saturating(1.5 * (j - 20) as f64);
+            }
+        }
+        let pools = Field::generate([21, 41], |_, j| Height::saturating(if j == 20 { 2.0 } else { 0.0 }));
+        terrain.insert(&POOL, Cells::Height(pools)).unwrap();
+        terrain.insert(&DISCHARGE, Cells::Float(Field::new([21, 41], f32::NAN))).unwrap();
+        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
+        let fade = libm::expf(-1.0 / 3.0);
+        for n in 1..5 {
+            let (level, up) = (fade.powi(n as i32), (fade * 0.5).powi(n as i32));
+            assert!((wet[(10, 20 - n)] - level).abs() < 1e-5 && (wet[(10, 20 + n)] - up).abs() < 1e-5, "{n}");
+        }
+        assert_eq!(wet[(3, 20)], 1.0);
+    }
+
+    #[test]
+    fn sea_is_wet_and_holes_and_bad_rules_are_not_taken() {
+        let mut terrain = plane([20, 20]);
+        terrain.grid.sea_level = Some(Height::saturating(85.0));
+        terrain.nodata = Some(Field::generate([20, 20], |i, j| i == 18 && j == 4));
+        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
+        assert_eq!((wet[(18, 5)], wet[(18, 4)]), (1.0, 0.0));
+        assert!(wet.as_slice().iter().all(|w| (0.0..=1.0).contains(w)));
+        for bad in [0.0, -1.0, f64::NAN] {
+            assert!(wetness(&terrain, &WetnessRules { reach: bad, ..WetnessRules::default() }).is_err());
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! [`MeshTile`]: land as triangles for globes, in Cesium's quantized-mesh 1.0: tiles of degrees (EPSG:4326), rows counted from the south.
+
+use std::f64::consts::PI;
+
+use super::place::MapPlace;
+use super::tiles::{MapLand, sampled};
+use super::transverse::{FLATTENING, RADIUS};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+
+/// Cells of a tile's mesh along a side.
+const CELLS: usize = 64;
+
+/// Vertices along a side of a tile.
+const SIDE: usize = CELLS + 1;
+
+/// The highest code of a place in a tile, and of a height in the range.
+const FULL: f64 = 32_767.0;
+
+/// Nearest to a pole that a vertex lies, in radians.
+const MOST: f64 = 89.99 * PI / 180.0;
+
+/// The number of the extension that holds normals.
+const NORMALS: u8 = 1;
+
+/// A tile: zoom, column from the west, row from the south. A zoom has 2^(zoom + 1) columns and 2^zoom rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MeshTile {
+    /// The zoom: at 0 two tiles, side by side, make the globe.
+    pub zoom: u32,
+    /// The column from 180° W, from 0 on.
+    pub column: u32,
+    /// The row from the South Pole, from 0 on.
+    pub row: u32,
+}
+
+/// Columns, and rows from the south, of a zoom that lie within longitudes from west to east and latitudes from north to south (radians):
+/// the first and the last of each. Columns may run over the 180th meridian, and are then larger than the zoom has.
+pub fn mesh_range([[west, east], [north, south]]: [[f64; 2]; 2], zoom: u32) -> [[u64; 2]; 2] {
+    let side = PI / libm::exp2(f64::from(zoom));
+    let columns = [west, east].map(|x| ((x + PI) / side).floor());
+    let all = libm::exp2(f64::from(zoom + 1));
+    let round = (columns[0] / all).floor() * all;
+    let row = |latitude: f64| ((latitude + PI / 2.0) / side).floor().clamp(0.0, all / 2.0 - 1.0) as u64;
+    [columns.map(|x| (x - round).max(0.0) as u64), [row(south), row(north)]]
+}
+
+/// The first zoom whose vertices stand no farther apart than this, in metres along a meridian; 30 at most.
+pub fn mesh_zoom(metres: f64) -> u32 {
+    (0..30).find(|zoom| spacing(*zoom) <= metres * (1.0 + 1e-6)).unwrap_or(30)
+}
+
+/// Metres along a meridian between vertices of a zoom.
+fn spacing(zoom: u32) -> f64 {
+    PI * RADIUS / libm::exp2(f64::from(zoom)) / CELLS as f64
+}
+
+impl MeshTile {
+    /// Vertices along its sides.
+    pub const SIDE: usize = SIDE;
+
+    /// The tile's bytes, a quantized mesh with normals: heights as codes over `range`, the lowest and the highest in metres, the same for
+    /// all tiles, so that neighbours hold the same bits along their edge; 0 m, held within the range, where there is no data.
+    ///
+    /// # Errors
+    /// As [`MapLand::heights`].
+    pub fn bytes(&self, land: &dyn MapLand, place: &MapPlace, range: [f64; 2]) -> Result<Vec<u8>> {
+        // One more on each side: normals along an edge are the neighbour's too.
+        let parts = libm::exp2(f64::from(self.zoom)) * CELLS as f64;
+        let at = |first: u32, k: usize| f64::from(first) * CELLS as f64 + coded(k as f64 - 1.0);
+        // Poles themselves have no tangent.
+        let latitudes: Vec<f64> =
+            (0..SIDE + 2).map(|k| ((at(self.row, k) / parts - 0.5) * PI).clamp(-MOST, MOST)).collect();
+        let longitudes: Vec<f64> = (0..SIDE + 2).map(|k| (at(self.column, k) / parts - 1.0) * PI).collect();
+        let tangents: Vec<f64> = latitudes.iter().map(|latitude| libm::tan(*latitude)).collect();
+        let found = sampled(land, land.level_of(spacing(self.zoom)), &place.net(&tangents, &longitudes))?;
+        let [low, high] = range;
+        let code = |metres: f64| {
+            let metres = if metres.is_nan() { 0.0 } else { metres };
+            ((metres.clamp(low, high) - low) / (high - low) * FULL).round()
+        };
+        let codes = match found {
+            Some(heights) => heights.map(|metres| code(*metres)),
+            None => Field::new([SIDE + 2; 2], code(0.0)),
+        };
+        let points = Field::generate([SIDE + 2; 2], |i, j| {
+            geocentric(longitudes[j], latitudes[i], low + codes[(i, j)] / FULL * (high - low))
+        });
+        Ok(encoded(&codes, &points, range))
+    }
+}
+
+/// Where the vertex of that number lies, in cells of a tile: where its code says, which is whole. Those of the tiles beside lie so too.
+fn coded(vertex: f64) -> f64 {
+    let side = CELLS as f64;
+    let tile = (vertex / side).floor() * side;
+    tile + ((vertex - tile) * FULL / side).round() / FULL * side
+}
+
+/// Metres from the Earth's middle: towards 0° N 0° E, 0° N 90° E and the North Pole.
+fn geocentric(longitude: f64, latitude: f64, height: f64) -> [f64; 3] {
+    let e2 = FLATTENING * (2.0 - FLATTENING);
+    let (s, c) = (libm::sin(latitude), libm::cos(latitude));
+    let normal = RADIUS / (1.0 - e2 * s * s).sqrt();
+    let out = (normal + height) * c;
+    [out * libm::cos(longitude), out * libm::sin(longitude), (normal * (1.0 - e2) + height) * s]
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+fn less(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [0, 1, 2].map(|k| a[k] - b[k])
+}
+
+fn unit(a: [f64; 3]) -> [f64; 3] {
+    let length = dot(a, a).sqrt();
+    a.map(|x| x / length)
+}
+
+/// The bytes of vertices with a margin of one: codes of heights, and places.
+fn encoded(codes: &Field<f64>, points: &Field<[f64; 3]>, [low, high]: [f64; 2]) -> Vec<u8> {
+    let vertices = || (1..=SIDE).flat_map(|i| (1..=SIDE).map(move |j| (i, j)));
+    let middle = points[(SIDE / 2 + 1, SIDE / 2 + 1)];
+    let radius = vertices().map(|at| less(points[at], middle)).map(|way| dot(way, way)).fold(0.0, f64::max).sqrt();
+    let (order, indices) = triangles();
+    let mut out = Vec::new();
+    out.extend(middle.iter().flat_map(|x| x.to_le_bytes()));
+    out.extend([low, high].iter().flat_map(|x| (*x as f32).to_le_bytes()));
+    out.extend(middle.iter().chain([&radius]).flat_map(|x| x.to_le_bytes()));
+    out.extend(horizon(middle, vertices().map(|at| points[at])).iter().flat_map(|x| x.to_le_bytes()));
+    out.extend((order.len() as u32).to_le_bytes());
+    // Rows from the south, as the format counts.
+    let place = |k: usize| (k as f64 * FULL / CELLS as f64).round() as i32;
+    let columns: [&dyn Fn(usize) -> i32; 3] =
+        [&|k| place(k % SIDE), &|k| place(k / SIDE), &|k| codes[(k / SIDE + 1, k % SIDE + 1)] as i32];
+    for column in columns {
+        let mut last = 0;
+        for k in &order {
+            let step = column(*k) - last;
+            last += step;
+            // Zigzag: small steps either way are small numbers.
+            out.extend((((step << 1) ^ (step >> 31)) as u16).to_le_bytes());
+        }
+    }
+    out.extend((indices.len() as u32 / 3).to_le_bytes());
+    let mut highest = 0u16;
+    for index in &indices {
+        let code = highest - index;
+        highest += u16::from(code == 0);
+        out.extend(code.to_le_bytes());
+    }
+    let mut named = vec![0u16; SIDE * SIDE];
+    for (number, k) in order.iter().enumerate() {
+        named[*k] = number as u16;
+    }
+    // West, south, east, north.
+    let edges: [fn(usize) -> usize; 4] = [|k| k * SIDE, |k| k, |k| k * SIDE + CELLS, |k| CELLS * SIDE + k];
+    for edge in edges {
+        out.extend((SIDE as u32).to_le_bytes());
+        out.extend((0..SIDE).flat_map(|k| named[edge(k)].to_le_bytes()));
+    }
+    out.push(NORMALS);
+    out.extend((2 * order.len() as u32).to_le_bytes());
+    for k in &order {
+        let (i, j) = (k / SIDE + 1, k % SIDE + 1);
+        let (east, north) =
+            (less(points[(i, j + 1)], points[(i, j - 1)]), less(points[(i + 1, j)], points[(i - 1, j)]));
+        out.extend(octahedral(unit(cross(east, north))));
+    }
+    out
+}
+
+/// Vertices in the order in which triangles first name them, and the triangles, counterclockwise as seen from above: the format counts on
+/// it.
+fn triangles() -> (Vec<usize>, Vec<u16>) {
+    let mut named = vec![None; SIDE * SIDE];
+    let (mut order, mut indices) = (Vec::new(), Vec::new());
+    for i in 0..CELLS {
+        for j in 0..CELLS {
+            let k = i * SIDE + j;
+            for corner in [k, k + 1, k + SIDE, k + 1, k + SIDE + 1, k + SIDE] {
+                indices.push(*named[corner].get_or_insert_with(|| {
+                    order.push(corner);
+                    order.len() as u16 - 1
+                }));
+            }
+        }
+    }
+    (order, indices)
+}
+
+/// The point in the direction of the tile's middle, in units of the ellipsoid's half axes, below whose horizon all of the tile lies (Ring,
+/// Horizon Culling, 2013).
+fn horizon(middle: [f64; 3], points: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
+    let axes = [RADIUS, RADIUS, RADIUS * (1.0 - FLATTENING)];
+    let scaled = |p: [f64; 3]| [0, 1, 2].map(|k| p[k] / axes[k]);
+    let towards = unit(scaled(middle));
+    let mut most = 1.0f64;
+    for point in points {
+        let point = scaled(point);
+        let size = dot(point, point).sqrt();
+        let way = point.map(|x| x / size);
+        let size = size.max(1.0);
+        let aside = cross(way, towards);
+        let (cos_a, sin_a) = (dot(way, towards), dot(aside, aside).sqrt());
+        let (cos_b, sin_b) = (1.0 / size, (size * size - 1.0).max(0.0).sqrt() / size);
+        let part = cos_a * cos_b - sin_a * sin_b;
+        // A tile of half the globe is seen from everywhere: as from very far.
+        most = most.max(if part > 1e-3 { 1.0 / part } else { 1e3 });
+    }
+    towards.map(|x| x * most)
+}
+
+/// A unit vector in two bytes (Meyer et al., On Floating-Point Normal Vectors, 2010).
+fn octahedral(normal: [f64; 3]) -> [u8; 2] {
+    let sum: f64 = normal.iter().map(|x| x.abs()).sum();
+    let [x, y, z] = normal.map(|x| x / sum);
+    let sign = |x: f64| if x < 0.0 { -1.0 } else { 1.0 };
+    let [x, y] = if z < 0.0 { [(1.0 - y.abs()) * sign(x), (1.0 - x.abs()) * sign(y)] } else { [x, y] };
+    [x, y].map(|x| ((x * 0.5 + 0.5) * 255.0).round() as u8)
+}

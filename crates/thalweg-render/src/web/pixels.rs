@@ -1,0 +1,188 @@
+//! [`MapLayer`]: heights as the bytes of a tile.
+
+use std::f32;
+use std::io;
+
+use png::{BitDepth, ColorType};
+
+use super::place::MapPlace;
+use super::tiles::{MapLand, MapTile, SIDE, heights, pixel, rows};
+use crate::pictures::colour::Rgb;
+use crate::pictures::light::{Sun, gradient, lambert, normal};
+use crate::pictures::picture::Picture;
+use crate::pictures::png_file::write_png;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+
+/// What a tile's pixels say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// Metres as 32-bit floats, little endian, row by row from the north; NaN without data.
+    Raw,
+    /// A PNG in Mapbox's encoding: −10 000 m + 0.1 m · (65 536·R + 256·G + B); 0 m without data.
+    TerrainRgb,
+    /// A PNG in Terrarium's encoding: 256·R + G + B/256 − 32 768 m; 0 m without data.
+    Terrarium,
+    /// Light from the north-west at 45° as a grey PNG, seen through where there is no data.
+    Hillshade,
+}
+
+/// A pyramid of tiles that is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MapLayer {
+    /// The folder of its tiles.
+    pub name: &'static str,
+    /// The ending of their names, without the dot.
+    pub ending: &'static str,
+    /// Their media type.
+    pub mime: &'static str,
+    /// What pixels say.
+    pub encoding: Encoding,
+    /// Whether an export writes it: floats are for programs that ask.
+    pub written: bool,
+}
+
+/// All pyramids.
+pub const MAP_LAYERS: [MapLayer; 4] = [
+    MapLayer { name: "terrain-rgb", ending: "png", mime: "image/png", encoding: Encoding::TerrainRgb, written: true },
+    MapLayer { name: "terrarium", ending: "png", mime: "image/png", encoding: Encoding::Terrarium, written: true },
+    MapLayer { name: "hillshade", ending: "png", mime: "image/png", encoding: Encoding::Hillshade, written: true },
+    MapLayer { name: "raw", ending: "f32", mime: "application/octet-stream", encoding: Encoding::Raw, written: false },
+];
+
+/// Pixels about a tile that its light knows of: neighbours of pixels, and theirs where one has no data.
+pub const MARGIN: usize = 2;
+
+/// A tile's heights with a margin about them, from which all layers of it are made.
+pub struct TileHeights {
+    tile: MapTile,
+    /// Metres of ground along a pixel, by rows, margin and all.
+    across: Vec<f32>,
+    metres: Field<f32>,
+}
+
+impl TileHeights {
+    /// Those of a tile of a land; `None` of a tile that its zoom has not, or without data.
+    ///
+    /// # Errors
+    /// As [`MapLand::heights`].
+    pub fn of(land: &dyn MapLand, place: &MapPlace, tile: MapTile) -> Result<Option<Self>> {
+        if !tile.is_there() {
+            return Ok(None);
+        }
+        let Some(metres) = heights(land, place, tile, MARGIN)? else { return Ok(None) };
+        let inner = (0..SIDE).any(|i| metres.row(i + MARGIN)[MARGIN..MARGIN + SIDE].iter().any(|z| !z.is_nan()));
+        let wide = |tangent: &f64| (pixel(tile.zoom) * place.ground(*tangent)) as f32;
+        let across = rows(tile, MARGIN).iter().map(wide).collect();
+        Ok(inner.then_some(Self { tile, across, metres }))
+    }
+
+    /// Which tile it is.
+    pub fn tile(&self) -> MapTile {
+        self.tile
+    }
+
+    /// The lowest and the highest of its pixels, in metres.
+    pub fn range(&self) -> [f32; 2] {
+        let all = (0..SIDE).flat_map(|i| self.metres.row(i + MARGIN)[MARGIN..MARGIN + SIDE].iter().copied());
+        all.filter(|z| !z.is_nan()).fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], z| [low.min(z), high.max(z)])
+    }
+
+    /// The tile's bytes: [`SIDE`] rows and columns of pixels.
+    ///
+    /// # Errors
+    /// When a picture cannot be encoded.
+    pub fn bytes(&self, encoding: Encoding) -> Result<Vec<u8>> {
+        let inner = |i: usize, j: usize| self.metres[(i + MARGIN, j + MARGIN)];
+        let picture =
+            |colour: fn(f32) -> Rgb| Picture { rgb: Field::generate([SIDE; 2], |i, j| colour(inner(i, j))) }.png();
+        let made = match encoding {
+            Encoding::Raw => {
+                Ok(Field::generate([SIDE; 2], inner).as_slice().iter().flat_map(|z| z.to_le_bytes()).collect())
+            }
+            Encoding::TerrainRgb => picture(terrain_rgb),
+            Encoding::Terrarium => picture(terrarium),
+            Encoding::Hillshade => self.shaded(),
+        };
+        made.map_err(Error::io("a tile", "encode"))
+    }
+
+    fn shaded(&self) -> io::Result<Vec<u8>> {
+        let size = self.metres.size();
+        // A pixel without data stands as high as the mean of those about it, so that land does not seem to fall off there.
+        let filled = Field::generate(size, |i, j| {
+            let here = self.metres[(i, j)];
+            if !here.is_nan() {
+                return here;
+            }
+            let near = (i.saturating_sub(1)..=(i + 1).min(size[0] - 1))
+                .flat_map(|i| (j.saturating_sub(1)..=(j + 1).min(size[1] - 1)).map(move |j| (i, j)));
+            let (sum, count) = near
+                .map(|at| self.metres[at])
+                .filter(|z| !z.is_nan())
+                .fold((0.0, 0.0), |(sum, n), z| (sum + z, n + 1.0));
+            if count > 0.0 { sum / count } else { 0.0 }
+        });
+        let light = Sun::default().direction();
+        let grey = Field::generate([SIDE; 2], |i, j| {
+            let (i, j) = (i + MARGIN, j + MARGIN);
+            if self.metres[(i, j)].is_nan() {
+                return [0, 0];
+            }
+            let lit = lambert(normal(gradient(&filled, [self.across[i]; 2], i, j)), light);
+            [(lit * 255.0).round() as u8, 255]
+        });
+        let mut bytes = Vec::new();
+        write_png(&mut bytes, [SIDE; 2], ColorType::GrayscaleAlpha, BitDepth::Eight, grey.as_slice().as_flattened())?;
+        Ok(bytes)
+    }
+}
+
+/// Steps of a height as three bytes, the greatest first.
+fn bytes_of(steps: f64) -> Rgb {
+    let [_, r, g, b] = (steps.round().clamp(0.0, 16_777_215.0) as u32).to_be_bytes();
+    [r, g, b]
+}
+
+fn metres_of(height: f32) -> f64 {
+    if height.is_nan() { 0.0 } else { f64::from(height) }
+}
+
+/// Mapbox's encoding of metres.
+fn terrain_rgb(height: f32) -> Rgb {
+    bytes_of((metres_of(height) + 10_000.0) * 10.0)
+}
+
+/// Terrarium's encoding of metres.
+fn terrarium(height: f32) -> Rgb {
+    bytes_of((metres_of(height) + 32_768.0) * 256.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heights_are_in_mapboxs_encoding() {
+        // The example of Mapbox's documentation: −10000 + (R·256·256 + G·256 + B)·0.1.
+        for (height, rgb) in
+            [(0.0, [1, 134, 160]), (-10_000.0, [0, 0, 0]), (8848.9, [2, 224, 73]), (-20_000.0, [0, 0, 0])]
+        {
+            assert_eq!(terrain_rgb(height), rgb, "{height}");
+        }
+    }
+
+    #[test]
+    fn heights_are_in_terrariums_encoding() {
+        // (R·256 + G + B/256) − 32768.
+        for (height, rgb) in [
+            (0.0, [128, 0, 0]),
+            (-32_768.0, [0, 0, 0]),
+            (1.5, [128, 1, 128]),
+            (-0.25, [127, 255, 192]),
+            (f32::NAN, [128, 0, 0]),
+        ] {
+            assert_eq!(terrarium(height), rgb, "{height}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Tiles of Web Mercator (EPSG:3857): which there are, and the heights of their pixels.
+
+use std::f64::consts::PI;
+
+use super::place::{MapPlace, Net};
+use super::transverse::RADIUS;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_refine::Rect;
+
+/// Pixels of a tile's side.
+pub const SIDE: usize = 256;
+
+/// The last zoom that web maps ask for.
+pub const MOST_ZOOM: u32 = 22;
+
+/// A tile: zoom, column from the west, row from the north.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MapTile {
+    /// The zoom: 2^zoom columns and rows make the whole map.
+    pub zoom: u32,
+    /// The column from the west, from 0 on.
+    pub column: u32,
+    /// The row from the north, from 0 on.
+    pub row: u32,
+}
+
+impl MapTile {
+    /// Whether the zoom has such a tile.
+    pub fn is_there(&self) -> bool {
+        self.zoom <= MOST_ZOOM && u64::from(self.column.max(self.row)) < 1 << self.zoom
+    }
+}
+
+/// Heights of a land on several levels, each of cells half as wide as those of the one before. The middle of a level's cell [i, j] lies
+/// (i + ½) widths southward and (j + ½) eastward of the land's origin.
+pub trait MapLand: Sync {
+    /// Number of the finest level; 0 is the coarsest.
+    fn finest(&self) -> u32;
+    /// Width of a level's cells in metres.
+    fn width(&self, level: u32) -> f64;
+    /// All cells of a level.
+    fn cells(&self, level: u32) -> Rect;
+    /// Heights in metres of those cells of a level, rows from the north; NaN without data.
+    ///
+    /// # Errors
+    /// What cannot be made or read.
+    fn heights(&self, level: u32, cells: Rect) -> Result<Field<f64>>;
+
+    /// The coarsest level whose cells are no wider than so many metres, else the finest.
+    fn level_of(&self, metres: f64) -> u32 {
+        let narrow = |level: &u32| self.width(*level) <= metres * (1.0 + 1e-9);
+        (0..self.finest()).find(narrow).unwrap_or(self.finest())
+    }
+}
+
+/// Metres of Web Mercator's plane along a zoom's pixel.
+pub fn pixel(zoom: u32) -> f64 {
+    2.0 * PI * RADIUS / SIDE as f64 / libm::exp2(f64::from(zoom))
+}
+
+/// Longitudes (radians) and tangents of latitudes of the middles of parts of pixels: `parts` to each, from `margin` pixels before the tile
+/// on to as many after it.
+fn middles(tile: MapTile, margin: usize, parts: usize) -> [Vec<f64>; 2] {
+    let all = libm::exp2(f64::from(tile.zoom)) * SIDE as f64;
+    let share = |first: u32, k: usize| {
+        let pixels = f64::from(first) * SIDE as f64 - margin as f64 + (k as f64 + 0.5) / parts as f64;
+        (pixels / all - 0.5) * 2.0 * PI
+    };
+    let count = (SIDE + 2 * margin) * parts;
+    let tangents = (0..count).map(|k| libm::sinh(-share(tile.row, k))).collect();
+    [tangents, (0..count).map(|k| share(tile.column, k)).collect()]
+}
+
+/// Tangents of latitudes of a tile's rows of pixels, with a margin.
+pub(super) fn rows(tile: MapTile, margin: usize) -> Vec<f64> {
+    let [tangents, _] = middles(tile, margin, 1);
+    tangents
+}
+
+/// Metres of a tile's pixels and of those of a margin about it; NaN without data, `None` where there is no data at all.
+///
+/// Each is the mean of as many samples, along either axis, as cells of the level lie along a pixel; samples lie linearly between the
+/// middles of cells, and where one of these has no data each takes the nearest. It depends on the place alone: tiles that meet agree.
+///
+/// # Errors
+/// As [`MapLand::heights`].
+pub fn heights(land: &dyn MapLand, place: &MapPlace, tile: MapTile, margin: usize) -> Result<Option<Field<f32>>> {
+    let wide = pixel(tile.zoom) * scale(land, place);
+    let level = land.level_of(wide);
+    let parts = (wide / land.width(level) - 1e-9).ceil().max(1.0) as usize;
+    let [tangents, longitudes] = middles(tile, margin, parts);
+    let net = place.net(&tangents, &longitudes);
+    Ok(sampled(land, level, &net)?.and_then(|samples| {
+        let size = SIDE + 2 * margin;
+        let means = Field::generate([size; 2], |i, j| {
+            let (mut sum, mut count) = (0.0, 0u32);
+            for row in i * parts..(i + 1) * parts {
+                for metres in &samples.row(row)[j * parts..(j + 1) * parts] {
+                    if !metres.is_nan() {
+                        sum += metres;
+                        count += 1;
+                    }
+                }
+            }
+            if count > 0 { (sum / f64::from(count)) as f32 } else { f32::NAN }
+        });
+        means.as_slice().iter().any(|metres| !metres.is_nan()).then_some(means)
+    }))
+}
+
+/// Metres of ground to a metre of Web Mercator's plane in the middle of a land: it chooses levels, the same ones for all tiles of a zoom.
+pub fn scale(land: &dyn MapLand, place: &MapPlace) -> f64 {
+    let Rect { start, end } = land.cells(0);
+    let middle = [1, 0].map(|axis| (start[axis] as f64 + end[axis] as f64) / 2.0 * land.width(0));
+    place.ground(libm::tan(place.degrees(middle)[1]))
+}
+
+/// Metres between the middles of cells at the crossings of a net; NaN without data, `None` where it meets no cell.
+pub(super) fn sampled(land: &dyn MapLand, level: u32, net: &Net<'_>) -> Result<Option<Field<f64>>> {
+    let (width, cells) = (land.width(level), land.cells(land.finest()));
+    let fine = land.width(land.finest());
+    let ends = [0, 1].map(|axis| [cells.start[axis] as f64 * fine, cells.end[axis] as f64 * fine]);
+    // Rows and columns of the level, counted from the middle of its first cell.
+    let spots = Field::generate(net.size(), |i, j| {
+        let inside = |at: &[f64; 2]| (0..2).all(|axis| (ends[axis][0]..ends[axis][1]).contains(&at[axis]));
+        net.at(i, j).filter(inside).map_or([f64::NAN; 2], |at| at.map(|metres| metres / width - 0.5))
+    });
+    let mut rect: Option<Rect> = None;
+    for spot in spots.as_slice().iter().filter(|spot| !spot[0].is_nan()) {
+        let first = spot.map(|x| x.floor() as i64);
+        let here = Rect { start: first, end: first.map(|x| x + 2) };
+        rect = Some(rect.map_or(here, |all| all.with(here)));
+    }
+    let Some(rect) = rect.map(|rect| rect.grown(0, land.cells(level))) else { return Ok(None) };
+    let window = land.heights(level, rect)?;
+    let last = rect.size().map(|n| n as i64 - 1);
+    Ok(Some(spots.map(|spot| {
+        if spot[0].is_nan() {
+            return f64::NAN;
+        }
+        let [(north, south, v), (west, east, u)] = [0, 1].map(|axis| {
+            let first = spot[axis].floor();
+            let at = |cell: i64| (cell - rect.start[axis]).clamp(0, last[axis]) as usize;
+            (at(first as i64), at(first as i64 + 1), spot[axis] - first)
+        });
+        let row = |i: usize| window[(i, west)] + u * (window[(i, east)] - window[(i, west)]);
+        let between = row(north) + v * (row(south) - row(north));
+        if !between.is_nan() {
+            return between;
+        }
+        window[(if v < 0.5 { north } else { south }, if u < 0.5 { west } else { east })]
+    })))
+}
+
+/// Columns and rows of a zoom that a land may lie in: the first and the last of each. Columns may run over the 180th meridian, and are then
+/// larger than the zoom has.
+pub fn tile_range(land: &dyn MapLand, place: &MapPlace, zoom: u32) -> [[u64; 2]; 2] {
+    let [[west, east], [north, south]] = bounds(land, place);
+    let all = libm::exp2(f64::from(zoom));
+    let tile = |turns: f64| (turns * all).floor();
+    let up = |latitude: f64| libm::asinh(libm::tan(latitude)) / (2.0 * PI);
+    let columns = [west, east].map(|x| tile(x / (2.0 * PI) + 0.5));
+    // The first column counts from 0: a land west of the 180th meridian that runs over it ends behind the last.
+    let round = (columns[0] / all).floor() * all;
+    let row = |latitude: f64| tile(0.5 - up(latitude)).clamp(0.0, all - 1.0) as u64;
+    [columns.map(|x| (x - round).max(0.0) as u64), [row(north), row(south)]]
+}
+
+/// Longitudes of the western and the eastern end of a land and latitudes of the northern and the southern one, in radians; either longitude
+/// may lie beyond the 180th meridian.
+pub fn bounds(land: &dyn MapLand, place: &MapPlace) -> [[f64; 2]; 2] {
+    /// Points along each side of the rim, between which it may bulge by a part of their distance.
+    const POINTS: usize = 64;
+    let (cells, width) = (land.cells(land.finest()), land.width(land.finest()));
+    let point = |axis: usize, k: usize| {
+        let [from, to] = [cells.start[axis], cells.end[axis]].map(|x| x as f64 * width);
+        from + (to - from) * k as f64 / POINTS as f64
+    };
+    let middle = place.degrees([point(1, POINTS / 2), point(0, POINTS / 2)])[0];
+    let mut found = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
+    for k in 0..=POINTS {
+        for [i, j] in [[0, k], [POINTS, k], [k, 0], [k, POINTS]] {
+            let [longitude, latitude] = place.degrees([point(1, j), point(0, i)]);
+            // Against the middle: no jump at the 180th meridian.
+            let longitude = middle + (longitude - middle + PI).rem_euclid(2.0 * PI) - PI;
+            for (ends, x) in found.iter_mut().zip([longitude, latitude]) {
+                *ends = [ends[0].min(x), ends[1].max(x)];
+            }
+        }
+    }
+    let [[west, east], [south, north]] = found.map(|[from, to]| [from - 1e-3 * (to - from), to + 1e-3 * (to - from)]);
+    [[west, east], [north.min(1.55), south.max(-1.55)]]
+}

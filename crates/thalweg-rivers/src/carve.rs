@@ -1,0 +1,148 @@
+//! Cutting a network into the ground.
+
+use crate::drawn::Hidden;
+use crate::network::Network;
+use crate::{Design, Site, drawn, hollows, levee, level, ribbon, valley, way};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+
+/// Metres by which dry places on a river's way through a lake are dug under its level.
+const SHALLOWS: f64 = 0.5;
+
+/// How often the land is drained and the rivers' levels set anew by what that cut.
+const TURNS: usize = 9;
+
+/// In how many of these turns way is made for lines that lie under the ground as it is drawn.
+const SHOWN: usize = 6;
+
+/// Ground with its rivers: fields of the terrain's size.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Carved {
+    /// The ground; nowhere higher than it was, but on levees.
+    pub ground: Field<Height>,
+    /// Depth of the water of rivers and lakes, 0 where there is none: ground and depth together are its level.
+    pub water: Field<Height>,
+    /// For each cell one more than the index in [`Network::rivers`] of the run whose water it is; 0 elsewhere.
+    pub river: Field<u32>,
+    /// How much of each cell is water, 0 to 1: rivers narrower than a cell cover a part of it.
+    pub share: Field<f32>,
+}
+
+/// Cuts a site's network into its ground, sets the levels of its vertices, and adds to its lakes those of hollows off the rivers.
+///
+/// First floodplains and banks are laid (`valley.rs`), from levels that the untouched ground gives; then levels are set over that
+/// ground, so that banks stand over the water, and beds are cut: each cell that a line passes has the levels of the lowest vertex in
+/// it, and beside it the bed rises to the water's level at half a width as a parabola does.
+///
+/// What the land still holds back is let go by channels (`hollows.rs`). Where one of them lies lower than a river or cuts its bank,
+/// the river's levels follow, and so they do where another's line would lead up, or lie under the ground as it is drawn between the
+/// middles of cells (`drawn.rs`); all is done again until nothing is held back or hidden. Hollows that are deep enough are lakes. Levees
+/// are last.
+pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved {
+    let numbers = level::channels(site, network);
+    let mut land = site.land.ground.clone();
+    for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
+        let level = network.lakes[*lake as usize - 1].level;
+        let height = &mut land[k];
+        if *height >= level {
+            *height = Height(level.0 - (SHALLOWS * UNITS) as i32).max(Height::MIN).min(*height);
+        }
+    }
+    let mut caps = way::Caps::new();
+    level::set(site, design, network, &land, (&numbers, &caps));
+    valley::cut(site, design, network, &numbers, &mut land);
+    let rims = valley::rims(site, network, &numbers);
+    let holds = |k: usize| {
+        if site.is_barred(k) || site.is_void(k) { Height::MAX } else { level::rim(&rims, k) }
+    };
+    let mut turn = 0;
+    let (mut ground, levels) = loop {
+        level::set(site, design, network, &land, (&numbers, &caps));
+        let (ground, levels) = beds(network, &numbers, &land);
+        turn += 1;
+        let open = |k: usize| network.lake[k] > 0 || site.is_sea(k) || site.is_void(k);
+        let rises = way::rises(network, [&ground, &levels], open);
+        let hidden = match turn {
+            turn if turn > SHOWN => Hidden::default(),
+            _ => drawn::hidden(network, (&numbers, &ground), open, holds),
+        };
+        let cuts = hollows::drain(site, design, network, &rims, &ground);
+        if (rises.is_empty() && hidden.is_empty() && cuts.is_empty()) || turn > TURNS {
+            break (ground, levels);
+        }
+        for (k, above) in rises {
+            let known = caps.entry(k).or_insert(above);
+            *known = [known[0].min(above[0]), known[1].min(above[1])];
+            if numbers[k as usize] == 0 {
+                land[k as usize] = above[1].min(land[k as usize]);
+            }
+        }
+        for (k, level) in hidden.caps {
+            let known = caps.entry(k).or_insert(level);
+            *known = [known[0].min(level[0]), known[1].min(level[1])];
+        }
+        for (k, height) in cuts.into_iter().chain(hidden.cuts) {
+            let height = height.min(land[k as usize]);
+            land[k as usize] = height;
+        }
+    };
+    level::share(network, &numbers, [&ground, &levels]);
+    hollows::ponds(site, design, network, &numbers, &ground);
+    levee::raise(site, design, network, &numbers, &mut ground);
+    let mut water = Field::new(network.size, Height::ZERO);
+    for (k, depth) in water.as_mut_slice().iter_mut().enumerate() {
+        let level = match (numbers[k], network.lake[k]) {
+            (0, 0) => continue,
+            (0, lake) => network.lakes[lake as usize - 1].level,
+            _ => levels[k],
+        };
+        *depth = Height((level.0 - ground[k].0).max(0));
+    }
+    for vertex in network.rivers.iter_mut().flat_map(|river| &mut river.vertices) {
+        vertex.depth = f64::from(vertex.surface.0 - vertex.bed.0) / UNITS;
+    }
+    let share = ribbon::share(network, &numbers, &ground);
+    Carved { ground, water, river: numbers, share }
+}
+
+/// The ground with beds cut into it, and the level of the water in each cell of a river.
+fn beds(network: &Network, numbers: &Field<u32>, land: &Field<Height>) -> (Field<Height>, Field<Height>) {
+    let cols = network.size[1];
+    let mut ground = land.clone();
+    let mut levels = Field::new(network.size, Height::ZERO);
+    let mut near = Field::new(network.size, f32::INFINITY);
+    for river in &network.rivers {
+        for (k, vertex) in river.cells() {
+            let [surface, bed] = river.vertices[vertex].pool;
+            ground[k] = ground[k].min(bed);
+            levels[k] = surface;
+            near[k] = -1.0;
+        }
+        if let (Some(k), Some(last)) = (level::shoal(network, river), river.vertices.last()) {
+            ground[k] = ground[k].min(last.bed);
+        }
+    }
+    for (number, river) in network.rivers.iter().enumerate() {
+        for station in river.stations() {
+            let [surface, bed] = river.vertices[station.last].pool;
+            for at in station.first..=station.last.min(river.vertices.len() - 2) {
+                let pair = &river.vertices[at..=at + 1];
+                let half = pair[0].width.max(pair[1].width) / 2.0 / network.cell;
+                level::around(network.size, pair, half, |i, j, t, apart| {
+                    let k = i * cols + j;
+                    let width = pair[0].width + t * (pair[1].width - pair[0].width);
+                    let out = apart * network.cell / (width / 2.0).max(1e-9);
+                    if numbers[k] == number as u32 + 1 && apart < f64::from(near[k]) && out <= 1.0 {
+                        near[k] = apart as f32;
+                        let (high, low) = (f64::from(surface.0), f64::from(bed.0));
+                        let height = Height((low + (high - low) * out * out) as i32);
+                        ground[k] = ground[k].min(height);
+                        levels[k] = surface;
+                    }
+                });
+            }
+        }
+    }
+    (ground, levels)
+}

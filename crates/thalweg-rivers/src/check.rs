@@ -1,0 +1,392 @@
+//! What must hold of a network as it was written, checked from nothing but what is in the files.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::line_cells::walk;
+use crate::network::ReachEnd;
+use crate::tree::around;
+use thalweg_core::terrain::field::Field;
+
+/// A reach as it was written. Places, levels and widths are one to a vertex, two vertices or more, from its upper end down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenReach {
+    /// Its number, which other reaches know it by.
+    pub id: u32,
+    /// One more than the index of its run, as in the rasters.
+    pub river: u32,
+    /// Number of the lake that it comes out of; `None` if it comes out of none.
+    pub lake_from: Option<u32>,
+    /// Number of the lake that it runs into; `None` if it runs into none.
+    pub lake_to: Option<u32>,
+    /// Number of the reach that it runs into; `None` if it runs into none.
+    pub downstream: Option<u32>,
+    /// Number of the reach at whose end it parts from another run; `None` if it is no arm.
+    pub parts_from: Option<u32>,
+    /// How it ends: `river`, `lake`, `sea`, `edge` or `outlet`.
+    pub end: String,
+    /// Discharge at its upper and lower end in m³/s.
+    pub discharge: [f64; 2],
+    /// Row and column in cells from the north-west corner; cell (i, j) reaches from i to i + 1 and from j to j + 1.
+    pub places: Vec<[f64; 2]>,
+    /// Levels of the water in metres.
+    pub surface: Vec<f64>,
+    /// Levels of the bed in metres.
+    pub bed: Vec<f64>,
+    /// Widths in metres.
+    pub width: Vec<f64>,
+}
+
+/// A lake as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenLake {
+    /// Its number, from 1, as in the raster.
+    pub id: u32,
+    /// Its level in metres.
+    pub level: f64,
+    /// What its own shores bring, in m³/s.
+    pub runoff: f64,
+}
+
+/// All that was written. Fields are of the grid's size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RiverFiles {
+    /// Side of a cell in metres.
+    pub cell: f64,
+    /// Sea level in metres; `None` without a sea.
+    pub sea: Option<f64>,
+    /// Cells (row, column) that were given as mouths.
+    pub mouths: Vec<[usize; 2]>,
+    /// The corrected ground in metres.
+    pub ground: Field<f64>,
+    /// True where there is data.
+    pub known: Field<bool>,
+    /// Water of runs: one more than the run's index; 0 elsewhere.
+    pub river: Field<u32>,
+    /// Paths of runs: one more than the run's index; 0 elsewhere.
+    pub path: Field<u32>,
+    /// Lakes by number; 0 elsewhere.
+    pub lake: Field<u32>,
+    /// Level of the water in metres; where there is none, a number that says nothing.
+    pub surface: Field<f64>,
+    /// The reaches.
+    pub reaches: Vec<WrittenReach>,
+    /// The lakes.
+    pub lakes: Vec<WrittenLake>,
+}
+
+/// One check and how it went.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Check {
+    /// What was checked.
+    pub name: &'static str,
+    /// How many things there were to check.
+    pub count: usize,
+    /// Of how many of them it holds.
+    pub good: usize,
+    /// The first that it does not hold of, in words; `None` if it holds of all.
+    pub first: Option<String>,
+    /// Of how many per cent it is to hold at least, 0 to 100.
+    pub least: f64,
+}
+
+impl Check {
+    pub(super) fn new(name: &'static str) -> Self {
+        Self { name, count: 0, good: 0, first: None, least: 100.0 }
+    }
+
+    pub(super) fn note(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        self.count += 1;
+        self.good += usize::from(holds);
+        if !holds && self.first.is_none() {
+            self.first = Some(what());
+        }
+    }
+
+    /// Whether it holds of as many as it is to.
+    pub fn holds(&self) -> bool {
+        self.good == self.count || (self.least < 100.0 && self.percent() >= self.least)
+    }
+
+    /// Share of what it holds of, in per cent; 100 where there is nothing to check.
+    pub fn percent(&self) -> f64 {
+        if self.count == 0 { 100.0 } else { 100.0 * self.good as f64 / self.count as f64 }
+    }
+}
+
+/// Runs every check, and gives one result to each.
+pub fn check(files: &RiverFiles) -> Vec<Check> {
+    let [rivers, land] = files.arrivals();
+    vec![
+        files.outlets(),
+        files.falls(),
+        files.never_rises(),
+        files.one_surface(),
+        files.shows(),
+        rivers,
+        land,
+        files.crossings(),
+        files.sums(),
+        files.lakes_level(),
+        files.banks(),
+        files.widths(),
+    ]
+}
+
+/// What a line does not do beyond the last digit, in metres.
+const CLOSE: f64 = 1e-9;
+
+/// By how much the distance of two places may be off, in cells, their coordinates being rounded to 1e-7 of one on either axis.
+const ROUNDED: f64 = 3e-7;
+
+impl RiverFiles {
+    fn by_id(&self) -> HashMap<u32, usize> {
+        self.reaches.iter().enumerate().map(|(k, reach)| (reach.id, k)).collect()
+    }
+
+    pub(super) fn cell(&self, place: [f64; 2]) -> [usize; 2] {
+        [0, 1].map(|k| (place[k].max(0.0) as usize).min(self.ground.size()[k] - 1))
+    }
+
+    pub(super) fn is_sea(&self, at: (usize, usize)) -> bool {
+        self.sea.is_some_and(|sea| self.ground[at] <= sea)
+    }
+
+    fn outlets(&self) -> Check {
+        let mut check = Check::new("reaches an outlet");
+        let by_id = self.by_id();
+        let lowest = self.sink();
+        let mut from: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (k, reach) in self.reaches.iter().enumerate() {
+            reach.lake_from.into_iter().for_each(|lake| from.entry(lake).or_default().push(k));
+        }
+        // What is known of a reach is known of all that lead to it: each is walked once.
+        let mut arrives: Vec<Option<bool>> = vec![None; self.reaches.len()];
+        for first in 0..self.reaches.len() {
+            let (mut k, mut way) = (first, Vec::new());
+            let answer = loop {
+                if let Some(known) = arrives[k] {
+                    break known;
+                }
+                arrives[k] = Some(false); // a ring arrives nowhere
+                way.push(k);
+                let at = &self.reaches[k];
+                let Some([i, j]) = at.places.last().map(|place| self.cell(*place)) else { break false };
+                let next = match ReachEnd::find(&at.end) {
+                    Some(ReachEnd::River) => at.downstream.and_then(|id| by_id.get(&id).copied()),
+                    Some(ReachEnd::Lake) if Some(self.lake[(i, j)]) == at.lake_to => {
+                        at.lake_to.and_then(|lake| from.get(&lake)).map(|out| out[0])
+                    }
+                    Some(ReachEnd::Sea) => break self.is_sea((i, j)),
+                    Some(ReachEnd::Edge) => break self.at_edge([i, j]),
+                    Some(ReachEnd::Outlet) => break self.at_outlet([i, j], lowest),
+                    Some(ReachEnd::Lake) | None => None,
+                };
+                match next {
+                    Some(next) => k = next,
+                    None => break false,
+                }
+            };
+            way.into_iter().for_each(|k| arrives[k] = Some(answer));
+            check.note(answer, || format!("reach {}", self.reaches[first].id));
+        }
+        check
+    }
+
+    fn at_edge(&self, [i, j]: [usize; 2]) -> bool {
+        let [rows, cols] = self.ground.size();
+        let void = around([rows, cols], i * cols + j).any(|n| !self.known[n]);
+        i == 0 || j == 0 || i + 1 == rows || j + 1 == cols || void
+    }
+
+    /// Whether a cell is at a mouth that was given or, where there is none and no sea, at the lowest ground.
+    fn at_outlet(&self, [i, j]: [usize; 2], lowest: Option<f64>) -> bool {
+        let [rows, cols] = self.ground.size();
+        if !self.mouths.is_empty() {
+            return self.mouths.iter().any(|mouth| mouth[0].abs_diff(i) <= 1 && mouth[1].abs_diff(j) <= 1);
+        }
+        let here = std::iter::once(i * cols + j).chain(around([rows, cols], i * cols + j));
+        let low = |k: usize| self.known[k] && lowest.is_some_and(|low| self.ground[k] <= low);
+        here.into_iter().any(low)
+    }
+
+    /// The lowest ground, where water ends if it can leave nowhere; none where there are mouths or sea.
+    pub(super) fn sink(&self) -> Option<f64> {
+        let cells = self.ground.as_slice().iter().zip(self.known.as_slice()).filter(|(_, known)| **known);
+        let lowest = cells.map(|(ground, _)| *ground).fold(f64::INFINITY, f64::min);
+        (self.mouths.is_empty() && self.sea.is_none_or(|sea| lowest > sea)).then_some(lowest)
+    }
+
+    fn falls(&self) -> Check {
+        let mut check = Check::new("water and bed never rise");
+        let by_id = self.by_id();
+        for reach in &self.reaches {
+            let falls = |levels: &[f64]| levels.windows(2).all(|pair| pair[1] <= pair[0]);
+            let on = reach.downstream.and_then(|id| by_id.get(&id)).is_none_or(|below| {
+                let below = &self.reaches[*below];
+                below.surface.first() <= reach.surface.last() && below.bed.first() <= reach.bed.last()
+            });
+            let under = reach.surface.iter().zip(&reach.bed).all(|(surface, bed)| bed <= surface);
+            let from = reach.parts_from.and_then(|id| by_id.get(&id)).is_none_or(|from| {
+                let from = &self.reaches[*from];
+                reach.surface.first() <= from.surface.last() && reach.bed.first() <= from.bed.last()
+            });
+            check.note(falls(&reach.surface) && falls(&reach.bed) && on && from && under, || {
+                format!("reach {}", reach.id)
+            });
+        }
+        check
+    }
+
+    fn crossings(&self) -> Check {
+        let mut check = Check::new("crosses no river");
+        // Stretches by the cells that they pass.
+        let mut passed: HashMap<[i64; 2], Vec<(usize, usize)>> = HashMap::new();
+        for (k, reach) in self.reaches.iter().enumerate() {
+            for (at, pair) in reach.places.windows(2).enumerate() {
+                passed.entry(pair[0].map(|x| x.floor() as i64)).or_default().push((k, at));
+                walk(pair[0], pair[1], |cell| passed.entry(cell).or_default().push((k, at)));
+            }
+        }
+        let mut crossed: Vec<Option<usize>> = vec![None; self.reaches.len()];
+        for stretches in passed.values() {
+            for (n, (a, s)) in stretches.iter().enumerate() {
+                for (b, t) in &stretches[n + 1..] {
+                    let [p, q] = [self.reaches[*a].places[*s], self.reaches[*a].places[*s + 1]];
+                    let [u, v] = [self.reaches[*b].places[*t], self.reaches[*b].places[*t + 1]];
+                    let meet = p == u || p == v || q == u || q == v;
+                    if (a, s) != (b, t) && !meet && cross([p, q], [u, v]) {
+                        (crossed[*a], crossed[*b]) = (Some(*b), Some(*a));
+                    }
+                }
+            }
+        }
+        for (reach, other) in self.reaches.iter().zip(crossed) {
+            check.note(other.is_none(), || {
+                let other = other.map_or(0, |other| self.reaches[other].id);
+                format!("reach {} and reach {other}", reach.id)
+            });
+        }
+        check
+    }
+
+    fn sums(&self) -> Check {
+        let mut check = Check::new("discharges sum where rivers meet");
+        let by_id = self.by_id();
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+        let mut above: HashMap<u32, f64> = HashMap::new();
+        let (mut into, mut out): (HashMap<u32, f64>, HashMap<u32, f64>) = Default::default();
+        for reach in &self.reaches {
+            reach.downstream.into_iter().for_each(|id| *above.entry(id).or_default() += reach.discharge[1]);
+            // What an arm takes does not go on.
+            let parted = reach.parts_from.and_then(|id| by_id.get(&id)).and_then(|k| self.reaches[*k].downstream);
+            parted.into_iter().for_each(|id| *above.entry(id).or_default() -= reach.discharge[0]);
+            reach.lake_to.into_iter().for_each(|id| *into.entry(id).or_default() += reach.discharge[1]);
+            reach.lake_from.into_iter().for_each(|id| *out.entry(id).or_default() += reach.discharge[0]);
+        }
+        for reach in &self.reaches {
+            let grows = reach.discharge[1] >= reach.discharge[0];
+            let sums = match (above.get(&reach.id), reach.lake_from) {
+                (Some(sum), None) => close(*sum, reach.discharge[0]),
+                (Some(sum), Some(_)) => *sum <= reach.discharge[0],
+                (None, _) => true,
+            };
+            check.note(grows && sums, || format!("reach {}", reach.id));
+        }
+        for lake in &self.lakes {
+            let came = into.get(&lake.id).copied().unwrap_or(0.0) + lake.runoff;
+            let left = out.get(&lake.id).copied();
+            check.note(left.is_none_or(|left| close(left, came)), || format!("lake {}", lake.id));
+        }
+        check
+    }
+
+    fn lakes_level(&self) -> Check {
+        let mut check = Check::new("lakes are level, and their shores hold them");
+        let levels: HashMap<u32, f64> = self.lakes.iter().map(|lake| (lake.id, lake.level)).collect();
+        let mut bad: BTreeMap<u32, usize> = BTreeMap::new();
+        for (k, id) in self.lake.as_slice().iter().enumerate().filter(|(_, id)| **id > 0) {
+            let Some(level) = levels.get(id).copied() else {
+                bad.entry(*id).or_insert(k);
+                continue;
+            };
+            let level_here = self.surface[k] == level && self.ground[k] < level;
+            let holds = around(self.lake.size(), k).all(|n| {
+                let water = self.lake[n] == *id || self.river[n] > 0;
+                water || !self.known[n] || self.ground[n] >= level
+            });
+            if !level_here || !holds {
+                bad.entry(*id).or_insert(k);
+            }
+        }
+        for lake in &self.lakes {
+            let place = bad.get(&lake.id);
+            let cols = self.lake.cols();
+            check.note(place.is_none(), || {
+                format!("lake {} at row, column {:?}", lake.id, place.map(|k| [k / cols, k % cols]))
+            });
+        }
+        check
+    }
+
+    fn banks(&self) -> Check {
+        let mut check = Check::new("channel inside its banks");
+        for reach in &self.reaches {
+            for at in 1..reach.places.len().saturating_sub(1) {
+                let (a, b) = (reach.places[at - 1], reach.places[at + 1]);
+                let [y, x] = [b[0] - a[0], b[1] - a[1]];
+                let length = (y * y + x * x).sqrt();
+                let high = [1.0, -1.0].iter().all(|side| {
+                    let bank = self.bank(reach, at, [side * x / length, -side * y / length]);
+                    bank.is_none_or(|ground| ground >= reach.surface[at] - CLOSE)
+                });
+                check.note(length <= 0.0 || high, || format!("reach {} at vertex {at}", reach.id));
+            }
+        }
+        check
+    }
+
+    /// The dry ground beside a vertex, if there is any before other water, the edge, or three cells.
+    fn bank(&self, reach: &WrittenReach, at: usize, [y, x]: [f64; 2]) -> Option<f64> {
+        let half = reach.width[at] / 2.0 / self.cell;
+        let [rows, cols] = self.ground.size();
+        let mut far = half;
+        while far <= half + 3.0 {
+            let [i, j] = [reach.places[at][0] + far * y, reach.places[at][1] + far * x];
+            if i < 0.0 || j < 0.0 || i >= rows as f64 || j >= cols as f64 {
+                return None;
+            }
+            let at = (i as usize, j as usize);
+            if self.river[at] != reach.river {
+                let dry = self.river[at] == 0 && self.lake[at] == 0 && self.known[at] && !self.is_sea(at);
+                return dry.then_some(self.ground[at]);
+            }
+            far += 0.5;
+        }
+        None
+    }
+
+    fn widths(&self) -> Check {
+        let mut check = Check::new("width is continuous");
+        let by_id = self.by_id();
+        for reach in &self.reaches {
+            let steps = reach.places.windows(2).zip(reach.width.windows(2));
+            let steady = steps.clone().all(|(places, widths)| {
+                let [dy, dx] = [0, 1].map(|k| places[1][k] - places[0][k]);
+                let metres = (dy * dy + dx * dx).sqrt() * self.cell;
+                (widths[1] - widths[0]).abs() <= super::form::TAPER * (metres + ROUNDED * self.cell) + 1e-6
+            });
+            let on = reach.downstream.and_then(|id| by_id.get(&id)).map(|k| &self.reaches[*k]);
+            let on = on.filter(|below| below.river == reach.river);
+            let on = on.is_none_or(|below| below.width.first() == reach.width.last());
+            check.note(steady && on, || format!("reach {}", reach.id));
+        }
+        check
+    }
+}
+
+/// Whether two stretches cross; touching is not crossing.
+pub(super) fn cross([p, q]: [[f64; 2]; 2], [u, v]: [[f64; 2]; 2]) -> bool {
+    let side = |a: [f64; 2], b: [f64; 2], c: [f64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+    side(p, q, u) * side(p, q, v) < 0.0 && side(u, v, p) * side(u, v, q) < 0.0
+}

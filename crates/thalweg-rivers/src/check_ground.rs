@@ -1,0 +1,134 @@
+//! What must hold of the ground under a network as it was written: of every cell, not of the lines' vertices alone.
+
+use crate::check::{Check, RiverFiles, WrittenReach};
+use crate::drained::drained;
+use crate::drawn::Stencil;
+use crate::line_cells::walk;
+use crate::network::ReachEnd;
+use crate::tree::around;
+use thalweg_core::terrain::field::Field;
+
+/// Share of the land that is to drain, in per cent.
+const LAND: f64 = 99.0;
+
+/// Share of the lines' vertices that are to show in the drawn ground, in per cent: protected ground, which no file tells of, and what
+/// cannot be cut beside other water may hide some.
+const SHOWS: f64 = 95.0;
+
+/// By how much of its depth at a vertex the water may be deeper or shallower in the rasters.
+const DEPTH: f64 = 0.1;
+
+/// What heights may lose in being written, in metres.
+const CLOSE: f64 = 1e-6;
+
+impl RiverFiles {
+    /// The cells that a reach's line passes, from its first vertex on.
+    fn passed(&self, reach: &WrittenReach, mut visit: impl FnMut([usize; 2])) {
+        for (n, place) in reach.places.iter().enumerate() {
+            match n.checked_sub(1) {
+                Some(before) => walk(reach.places[before], *place, |at| visit(self.cell(at.map(|x| x as f64)))),
+                None => visit(self.cell(*place)),
+            }
+        }
+    }
+
+    /// Whether water stands in a cell, whatever its river.
+    fn rests(&self, at: (usize, usize)) -> bool {
+        self.lake[at] > 0 || self.is_sea(at)
+    }
+
+    /// Along each line the ground never rises, in any cell that it passes, into the one that it joins too.
+    pub(super) fn never_rises(&self) -> Check {
+        let mut check = Check::new("ground never rises along a river");
+        for reach in &self.reaches {
+            let (mut before, mut rise) = (None, None);
+            self.passed(reach, |[i, j]| {
+                let here = (i, j);
+                if self.rests(here) || !self.known[here] {
+                    before = None;
+                    return;
+                }
+                if before.is_some_and(|before| self.ground[here] > before) && rise.is_none() {
+                    rise = Some([i, j]);
+                }
+                before = Some(self.ground[here]);
+            });
+            check.note(rise.is_none(), || format!("reach {} at row, column {rise:?}", reach.id));
+        }
+        check
+    }
+
+    /// At each vertex the ground lies under the line, and the rasters' water is as deep as the line's.
+    pub(super) fn one_surface(&self) -> Check {
+        let mut check = Check::new("lines, rasters and ground agree");
+        for reach in &self.reaches {
+            for (at, place) in reach.places.iter().enumerate() {
+                let [i, j] = self.cell(*place);
+                if !self.known[(i, j)] {
+                    continue;
+                }
+                let under = self.ground[(i, j)] <= reach.surface[at] + CLOSE;
+                let depth = reach.surface[at] - reach.bed[at];
+                let water = self.surface[(i, j)] - self.ground[(i, j)];
+                let agrees = match self.river[(i, j)] {
+                    0 => self.rests((i, j)),
+                    _ => (water - depth).abs() <= DEPTH * depth + CLOSE,
+                };
+                check.note(under && agrees, || format!("reach {} at row, column {:?}", reach.id, [i, j]));
+            }
+        }
+        check
+    }
+
+    /// At each vertex the ground, as it is drawn between the middles of cells, lies under the line.
+    pub(super) fn shows(&self) -> Check {
+        let mut check = Check { least: SHOWS, ..Check::new("lines show in the drawn ground") };
+        for reach in &self.reaches {
+            for (place, surface) in reach.places.iter().zip(&reach.surface) {
+                let [i, j] = self.cell(*place);
+                if self.rests((i, j)) || !self.known[(i, j)] {
+                    continue;
+                }
+                let stencil = Stencil::of(self.ground.size(), *place);
+                // What holds a lake back stays as high as it is, whoever runs past it.
+                let dry = |k: &usize| self.river[*k] == 0 && self.lake[*k] == 0;
+                let shore = |k: usize| around(self.ground.size(), k).any(|n| self.lake[n] > 0);
+                if stencil.heavier(0.0).filter(dry).any(shore) {
+                    continue;
+                }
+                let drawn = stencil.height(|k| self.known[k].then(|| self.ground[k]));
+                check.note(drawn.is_none_or(|drawn| drawn <= surface + CLOSE), || {
+                    format!("reach {} at row, column {:?}", reach.id, [i, j])
+                });
+            }
+        }
+        check
+    }
+
+    /// Which cells drain, by the heights as they are in a file of 32-bit floats.
+    fn drains(&self) -> Field<bool> {
+        let mouth = |i: usize, j: usize| self.mouths.contains(&[i, j]);
+        let at_outlet = self.reaches.iter().any(|reach| reach.end == ReachEnd::Outlet.word());
+        let lowest = at_outlet.then(|| self.sink()).flatten();
+        let rests = Field::generate(self.ground.size(), |i, j| {
+            self.rests((i, j)) || mouth(i, j) || lowest.is_some_and(|lowest| self.ground[(i, j)] <= lowest)
+        });
+        drained(&self.ground.map(|height| *height as f32), &self.known, &rests)
+    }
+
+    /// From each cell of a river steps to the steepest lower neighbour come to a lake or out of the land; and so does the land's water.
+    pub(super) fn arrivals(&self) -> [Check; 2] {
+        let drains = self.drains();
+        let mut rivers = Check::new("water of each river's cell arrives");
+        let mut land = Check { least: LAND, ..Check::new("the land drains") };
+        let cols = self.ground.cols();
+        for (k, well) in drains.as_slice().iter().enumerate().filter(|(k, _)| self.known[*k]) {
+            let place = || format!("row, column {:?}", [k / cols, k % cols]);
+            if self.river[k] > 0 {
+                rivers.note(*well, place);
+            }
+            land.note(*well, place);
+        }
+        [rivers, land]
+    }
+}

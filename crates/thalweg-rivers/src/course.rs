@@ -1,0 +1,202 @@
+//! [`Course`]s: stems cut at lakes, each a row of places from cell to cell, and the same smoothed.
+
+use crate::lakes::Lakes;
+use crate::network::{FLOW, Source};
+use crate::route::Drained;
+use crate::tree::{NONE, Stem, Tree};
+use crate::{Design, Site};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Edge;
+use thalweg_core::terrain::height::{Height, UNITS};
+
+/// Where a course ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum End {
+    /// At a node of another course.
+    Joins(u32),
+    Lake(u32),
+    Sea,
+    Edge,
+    Outlet,
+}
+
+/// A river between sources, lakes and its end.
+pub(super) struct Course {
+    pub stem: u32,
+    pub source: Source,
+    pub end: End,
+    pub nodes: Vec<u32>,
+    /// A place after the last node; of one that joins another it is that one's.
+    pub tail: Option<[f64; 2]>,
+}
+
+impl Course {
+    /// Number of its places, the tail among them.
+    pub fn len(&self) -> usize {
+        self.nodes.len() + usize::from(self.tail.is_some() || matches!(self.end, End::Joins(_)))
+    }
+}
+
+/// Cuts stems at lakes. Each course comes after the one that it joins.
+pub(super) fn cut(site: &Site<'_>, drained: &Drained, tree: &Tree, stems: &[Stem], lakes: &Lakes) -> Vec<Course> {
+    let mut courses: Vec<Course> = Vec::new();
+    let mut in_course = vec![false; tree.cells.len()];
+    for (number, stem) in stems.iter().enumerate() {
+        let mut push = |source, end, nodes: &[u32], tail: Option<[f64; 2]>| {
+            let course = Course { stem: number as u32, source, end, nodes: nodes.to_vec(), tail };
+            if course.len() > 1 {
+                nodes.iter().for_each(|node| in_course[*node as usize] = true);
+                courses.push(course);
+            }
+        };
+        let (mut at, mut source) = (0, Source::Head);
+        let count = stem.nodes.len();
+        let mut open = true;
+        for part in &lakes.parts[number] {
+            let end = End::Lake(part.lake - 1);
+            if part.first > at && part.first < count {
+                push(source, end, &stem.nodes[at..=part.first], None);
+            } else if part.first > at {
+                push(source, end, &stem.nodes[at..], stem.joins.map(|node| centre(tree, node, site)));
+            }
+            (at, source) = (part.last, Source::Lake(part.lake - 1));
+            open = part.last < count;
+        }
+        let Some(last) = stem.nodes.last().filter(|_| open) else { continue };
+        match stem.joins {
+            // Within a lake the stem's last part would have ended.
+            Some(node) => push(source, End::Joins(node), &stem.nodes[at..], None),
+            None => {
+                let (end, tail) = end(site, drained, tree.cells[*last as usize] as usize);
+                push(source, end, &stem.nodes[at..], tail);
+            }
+        }
+    }
+    // What would join a river of no length ends where that does.
+    for course in &mut courses {
+        if let End::Joins(node) = course.end
+            && !in_course[node as usize]
+        {
+            let (end, _) = end(site, drained, tree.cells[node as usize] as usize);
+            (course.end, course.tail) = (end, Some(centre(tree, node, site)));
+        }
+    }
+    courses
+}
+
+/// The middle of a node's cell.
+pub(super) fn centre(tree: &Tree, node: u32, site: &Site<'_>) -> [f64; 2] {
+    tree.cell(node, site.land.grid.cols()).map(|x| x as f64 + 0.5)
+}
+
+/// How the river ends that leaves the land at cell `k`, and where its line ends.
+fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<[f64; 2]>) {
+    let grid = site.land.grid;
+    let [rows, cols] = grid.size;
+    let [i, j] = [k / cols, k % cols];
+    if let Some(n) = drained.directions.next(k) {
+        let cell = [n / cols, n % cols];
+        let tail = Some(cell.map(|x| x as f64 + 0.5));
+        match () {
+            () if site.is_sea(n) => return (End::Sea, tail),
+            () if site.land.outlets.contains(&cell) => return (End::Outlet, tail),
+            () => {}
+        }
+    }
+    let (y, x) = (i as f64 + 0.5, j as f64 + 0.5);
+    if site.land.outlets.contains(&[i, j]) {
+        return (End::Outlet, None);
+    }
+    let sides =
+        [(i == 0, [0.0, x]), (j + 1 == cols, [y, cols as f64]), (i + 1 == rows, [rows as f64, x]), (j == 0, [y, 0.0])];
+    let mut open = sides.iter().zip(grid.edges).filter(|((at, _), edge)| *at && *edge == Edge::Open);
+    if let Some(((_, place), _)) = open.next() {
+        return (End::Edge, Some(*place));
+    }
+    let void = |[r, c]: [usize; 2]| site.is_void(r * cols + c);
+    let beside_void = site.land.around(i, j).any(|(_, cell)| void(cell));
+    (if beside_void { End::Edge } else { End::Outlet }, None)
+}
+
+/// What is known of each node beside its water: its place smoothed along the river, the river's direction and fall there, its
+/// width and its depth in metres.
+pub(super) struct Shape {
+    pub place: Vec<[f64; 2]>,
+    pub along: Vec<[f64; 2]>,
+    pub slope: Vec<f64>,
+    pub width: Vec<f64>,
+    pub depth: Vec<f64>,
+}
+
+/// Neighbours along the main river; none beyond a lake's shore.
+struct Chain<'a> {
+    tree: &'a Tree,
+    within: &'a [u32],
+}
+
+impl Chain<'_> {
+    fn above(&self, node: u32) -> u32 {
+        if self.within[node as usize] > 0 { NONE } else { self.tree.up[node as usize] }
+    }
+
+    fn below(&self, node: u32) -> u32 {
+        if self.within[node as usize] > 0 { NONE } else { self.tree.down[node as usize] }
+    }
+
+    /// The mean over up to `reach` nodes to either side, as many on one as on the other.
+    fn mean(&self, values: &[[f64; 2]], node: u32, reach: usize) -> [f64; 2] {
+        let (mut sum, mut count) = (values[node as usize], 1.0);
+        let [mut above, mut below] = [node; 2];
+        for _ in 0..reach {
+            (above, below) = (self.above(above), self.below(below));
+            if above == NONE || below == NONE {
+                break;
+            }
+            let (a, b) = (values[above as usize], values[below as usize]);
+            sum = [0, 1].map(|k| sum[k] + (a[k] + b[k]));
+            count += 2.0;
+        }
+        sum.map(|x| x / count)
+    }
+
+    /// The nodes `reach` above and below, or as far as there are any.
+    fn ends(&self, node: u32, reach: usize) -> [u32; 2] {
+        let [mut above, mut below] = [node; 2];
+        for _ in 0..reach {
+            above = Some(self.above(above)).filter(|node| *node != NONE).unwrap_or(above);
+            below = Some(self.below(below)).filter(|node| *node != NONE).unwrap_or(below);
+        }
+        [above, below]
+    }
+}
+
+/// Works out the shape of all nodes.
+pub(super) fn shape(site: &Site<'_>, design: &Design, filled: &Field<Height>, tree: &Tree, lakes: &Lakes) -> Shape {
+    let cell = site.land.grid.cell;
+    let chain = Chain { tree, within: &lakes.within };
+    let nodes = || 0..tree.cells.len() as u32;
+    let widest = site.land.grid.extent().iter().fold(f64::INFINITY, |a, b| a.min(*b)) / 10.0;
+    let discharge = |node: u32| tree.flow[node as usize] as f64 / FLOW;
+    let width: Vec<f64> = nodes().map(|node| (design.width * discharge(node).sqrt()).min(widest)).collect();
+    let depth = nodes().map(|node| (design.depth * libm::pow(discharge(node), 0.4)).min(1000.0)).collect();
+    let reach = |node: u32| (width[node as usize] / cell).clamp(3.0, 30.0) as usize;
+    let mut place: Vec<[f64; 2]> = nodes().map(|node| centre(tree, node, site)).collect();
+    for _ in 0..2 {
+        place = nodes().map(|node| chain.mean(&place, node, reach(node))).collect();
+    }
+    let along = nodes().map(|node| {
+        let [a, b] = chain.ends(node, 2).map(|node| place[node as usize]);
+        let [y, x] = [b[0] - a[0], b[1] - a[1]];
+        let length = (y * y + x * x).sqrt();
+        if length > 0.0 { [y / length, x / length] } else { [0.0, 0.0] }
+    });
+    let along = along.collect();
+    let height = |node: u32| f64::from(filled[tree.cells[node as usize] as usize].0) / UNITS;
+    let slope = nodes().map(|node| {
+        let [above, below] = chain.ends(node, (5.0 + 10.0 * width[node as usize] / cell).min(60.0) as usize);
+        let [a, b] = [above, below].map(|node| place[node as usize]);
+        let apart = ((b[0] - a[0]) * (b[0] - a[0]) + (b[1] - a[1]) * (b[1] - a[1])).sqrt() * cell;
+        if apart > 0.0 { ((height(above) - height(below)) / apart).max(0.0) } else { 0.0 }
+    });
+    Shape { slope: slope.collect(), place, along, width, depth }
+}

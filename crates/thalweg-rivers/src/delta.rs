@@ -1,0 +1,190 @@
+//! Arms in which gentle rivers part before the sea.
+
+use crate::check::cross;
+use crate::lakes::Lakes;
+use crate::line_cells::{index, walk};
+use crate::network::{Mouth, River, Source, Vertex};
+use crate::tree::around;
+use crate::way;
+use crate::{Design, Site};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+
+/// Steeper rivers, and those to steeper coasts, keep to one bed.
+const GENTLE: f64 = 0.005;
+
+/// How far above its mouth a river parts, in widths and at least in cells.
+const APEX: (f64, f64) = (20.0, 16.0);
+
+/// Where arms leave, as shares of the way from the mouth to the apex.
+const PLACES: [f64; 2] = [1.0, 0.6];
+
+/// Directions that are tried for an arm, as tangents of its angle with the way to the mouth.
+const SPREAD: [f64; 3] = [0.7, 1.1, 0.45];
+
+/// An arm takes one part in so many of the water that comes.
+const PART: i64 = 3;
+
+/// Cells after which an arm keeps off the river that it has left.
+const APART: f64 = 6.0;
+
+/// Adds arms to the runs that end in the sea, where these bring enough water over gentle ground; runs' flows are known.
+///
+/// An arm turns off from the river's line and runs straight to the sea, over ground no higher than where it left and off all other
+/// water. It takes its share of the discharge and the catchment with it.
+pub(super) fn part(site: &Site<'_>, design: &Design, lakes: &Lakes, rivers: &mut Vec<River>) {
+    let parts = |river: &River| {
+        let end = river.vertices[river.vertices.len() - 1];
+        design.delta > 0.0 && river.mouth == Mouth::Sea && end.discharge() >= design.delta
+    };
+    let great: Vec<usize> = (0..rivers.len()).filter(|k| parts(&rivers[*k])).collect();
+    if great.is_empty() {
+        return;
+    }
+    let mut taken = Field::new(site.land.grid.size, 0u32);
+    for (number, river) in rivers.iter().enumerate() {
+        take(&mut taken, number, river);
+    }
+    for parent in great {
+        let [i, j] = rivers[parent].vertices[rivers[parent].vertices.len() - 1].cell(site.land.grid.size);
+        let mut side = if Key::ZERO.cell(site.land.grid.world_cell(i, j)).signed() < 0.0 { -1.0 } else { 1.0 };
+        for place in PLACES {
+            let Some(at) = apex(site, design, rivers, parent, place) else { continue };
+            let arm = SPREAD.iter().find_map(|tangent| {
+                let places = line(site, lakes, &taken, (parent, &rivers[parent]), at, side * tangent)?;
+                Some(arm(site, &taken, (parent, &rivers[parent]), at, places))
+            });
+            let Some(arm) = arm else { continue };
+            for vertex in &mut rivers[parent].vertices[at..] {
+                vertex.flow -= arm.vertices[0].flow;
+                vertex.area -= arm.vertices[0].area;
+            }
+            take(&mut taken, rivers.len(), &arm);
+            rivers.push(arm);
+            side = -side;
+        }
+    }
+}
+
+/// Marks the cells that a run's line passes.
+fn take(taken: &mut Field<u32>, number: usize, river: &River) {
+    let size = taken.size();
+    let mut mark = |cell: [i64; 2]| {
+        if let Some(k) = index(size, cell).filter(|k| taken[*k] == 0) {
+            taken[k] = number as u32 + 1;
+        }
+    };
+    mark(river.vertices[0].place.map(|x| x.floor() as i64));
+    for pair in river.vertices.windows(2) {
+        walk(pair[0].place, pair[1].place, &mut mark);
+    }
+}
+
+/// The vertex at which a run parts, if it is gentle from there on and nothing joins it there.
+fn apex(site: &Site<'_>, design: &Design, rivers: &[River], parent: usize, place: f64) -> Option<usize> {
+    let river = &rivers[parent];
+    let last = river.vertices.len() - 1;
+    let cell = site.land.grid.cell;
+    let width = design.width * river.vertices[last].discharge().sqrt();
+    let far = place * (APEX.0 * width / cell).max(APEX.1);
+    let mut way = 0.0;
+    for at in (1..last).rev() {
+        let [a, b] = [at, at + 1].map(|at| river.vertices[at].place);
+        way += ((b[0] - a[0]) * (b[0] - a[0]) + (b[1] - a[1]) * (b[1] - a[1])).sqrt();
+        if river.vertices[at].slope > GENTLE {
+            return None;
+        }
+        let here = |river: &River| match river.mouth {
+            Mouth::Joins { river, vertex } => (river as usize, vertex as usize) == (parent, at),
+            _ => false,
+        };
+        if way >= far && !rivers.iter().any(here) {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// The line of an arm that turns off to one side by a tangent; none if it does not come to the sea.
+fn line(
+    site: &Site<'_>,
+    lakes: &Lakes,
+    taken: &Field<u32>,
+    (parent, river): (usize, &River),
+    at: usize,
+    tangent: f64,
+) -> Option<Vec<[f64; 2]>> {
+    let [rows, cols] = site.land.grid.size;
+    let (from, mouth) = (river.vertices[at].place, river.vertices[river.vertices.len() - 1].place);
+    let unit = |[y, x]: [f64; 2]| {
+        let length = (y * y + x * x).sqrt();
+        (length > 0.0).then(|| [y / length, x / length])
+    };
+    let away = |[y, x]: [f64; 2], tangent: f64| unit([y + tangent * x, x - tangent * y]);
+    let direct = unit([mouth[0] - from[0], mouth[1] - from[1]])?;
+    let next = river.vertices[at + 1].place;
+    let first = away(unit([next[0] - from[0], next[1] - from[1]])?, 0.5 * tangent)?;
+    let then = away(direct, tangent)?;
+    let way = ((mouth[0] - from[0]) * (mouth[0] - from[0]) + (mouth[1] - from[1]) * (mouth[1] - from[1])).sqrt();
+    let [i, j] = river.vertices[at].cell(site.land.grid.size);
+    let rise = (GENTLE * way * site.land.grid.cell).min(2.0);
+    let highest = Height(site.land.ground[(i, j)].0.saturating_add((rise * UNITS) as i32));
+    let strange = |k: usize, left: bool| {
+        let own = |n: usize| !left && taken[n] == parent as u32 + 1;
+        let wet = |n: usize| lakes.cells[n] > 0 || (taken[n] > 0 && !own(n));
+        site.is_void(k) || site.is_barred(k) || wet(k) || around([rows, cols], k).any(wet)
+    };
+    let mut places = vec![from];
+    let mut steps = 0.0;
+    while steps < 2.5 * way {
+        let share = (steps / (way / 3.0)).min(1.0);
+        let [y, x] = unit([0, 1].map(|k| (1.0 - share) * first[k] + share * then[k]))?;
+        let before = places[places.len() - 1];
+        let place = [before[0] + y, before[1] + x];
+        steps += 1.0;
+        let mut end = None;
+        let mut passes = true;
+        walk(before, place, |cell| {
+            if end.is_some() || !passes {
+                return;
+            }
+            match index(site.land.grid.size, cell) {
+                Some(k) if site.is_sea(k) => {
+                    end = Some([0, 1].map(|k| place[k].clamp(cell[k] as f64 + 0.25, cell[k] as f64 + 0.75)));
+                }
+                Some(k) => passes = site.land.ground[k] <= highest && !strange(k, steps > APART),
+                None => passes = false,
+            }
+        });
+        if !passes {
+            return None;
+        }
+        places.push(end.unwrap_or(place));
+        if end.is_some() {
+            let crosses = |a: &[[f64; 2]]| {
+                let of = |b: &[Vertex]| cross([a[0], a[1]], [b[0].place, b[1].place]);
+                river.vertices.windows(2).any(of)
+            };
+            let well = steps > APART && !places.windows(2).any(crosses);
+            return well.then_some(places);
+        }
+    }
+    None
+}
+
+/// The arm along a line.
+fn arm(
+    site: &Site<'_>,
+    taken: &Field<u32>,
+    (parent, river): (usize, &River),
+    at: usize,
+    places: Vec<[f64; 2]>,
+) -> River {
+    let here = river.vertices[at];
+    let (flow, area) = (here.flow / PART, here.area / PART);
+    let [path, aside] = way::lay(&places, site.land.grid.size, |k| taken[k] == 0 && !site.is_sea(k));
+    let vertices = places.into_iter().map(|place| Vertex { place, flow, area, ..here }).collect();
+    let source = Source::Parts { river: parent as u32, vertex: at as u32 };
+    River { number: river.number, source, mouth: Mouth::Sea, vertices, path, aside, low: Vec::new(), base: None }
+}

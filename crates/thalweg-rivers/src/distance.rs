@@ -1,0 +1,104 @@
+//! How far each cell is from a set of cells.
+
+use rayon::prelude::*;
+
+use thalweg_core::terrain::field::Field;
+
+/// No cell.
+const NOWHERE: u32 = u32::MAX;
+
+/// Metres from each cell's middle to the nearest one that is set, exactly; infinite where none is. `cell` is the side of a cell in metres.
+pub fn to_set(set: &Field<bool>, cell: f64) -> Field<f32> {
+    let nearest = nearest(set);
+    let cols = set.cols();
+    Field::generate(set.size(), |i, j| match nearest[(i, j)] {
+        NOWHERE => f32::INFINITY,
+        k => {
+            let [down, across] = [i.abs_diff(k as usize / cols) as f64, j.abs_diff(k as usize % cols) as f64];
+            ((across * across + down * down).sqrt() * cell) as f32
+        }
+    })
+}
+
+/// For each cell the index (row-major) of the nearest one that is set, by their middles; `u32::MAX` where none is.
+///
+/// In two passes (Felzenszwalb & Huttenlocher 2012, doi:10.4086/toc.2012.v008a019): along columns whole distances, along rows the
+/// lower envelope of parabolas.
+pub fn nearest(set: &Field<bool>) -> Field<u32> {
+    let [rows, cols] = set.size();
+    // Of each cell, the row of the nearest that is set in its column.
+    let mut rows_of = Field::new([rows, cols], NOWHERE);
+    for backward in [false, true] {
+        let mut before = vec![NOWHERE; cols];
+        for step in 0..rows {
+            let i = if backward { rows - 1 - step } else { step };
+            for ((found, before), set) in rows_of.row_mut(i).iter_mut().zip(&mut before).zip(set.row(i)) {
+                if *set {
+                    *before = i as u32;
+                }
+                let far = |row: u32| if row == NOWHERE { usize::MAX } else { i.abs_diff(row as usize) };
+                if far(*before) < far(*found) {
+                    *found = *before;
+                }
+            }
+        }
+    }
+    let mut out = Field::new([rows, cols], NOWHERE);
+    out.par_rows_mut().for_each(|(i, row)| envelope(i, rows_of.row(i), row));
+    out
+}
+
+/// Along row `i` the lower envelope of the parabolas over the nearest cells of the columns.
+fn envelope(i: usize, rows_of: &[u32], row: &mut [u32]) {
+    let cols = row.len();
+    let square = |c: usize| {
+        let down = i as f64 - f64::from(rows_of[c]);
+        down * down + (c * c) as f64
+    };
+    // Columns whose parabolas make up the envelope, and where each begins.
+    let mut parts: Vec<(usize, f64)> = Vec::with_capacity(cols);
+    for q in (0..cols).filter(|c| rows_of[*c] != NOWHERE) {
+        let meets = |p: usize| (square(q) - square(p)) / (2.0 * (q - p) as f64);
+        while parts.last().is_some_and(|(p, begins)| meets(*p) <= *begins) {
+            parts.pop();
+        }
+        let begins = parts.last().map_or(f64::NEG_INFINITY, |(p, _)| meets(*p));
+        parts.push((q, begins));
+    }
+    let mut at = 0;
+    for (j, out) in row.iter_mut().enumerate() {
+        while parts.get(at + 1).is_some_and(|(_, begins)| *begins <= j as f64) {
+            at += 1;
+        }
+        if let Some((p, _)) = parts.get(at) {
+            *out = (rows_of[*p] as usize * cols + p) as u32;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+
+    #[test]
+    fn distances_are_those_of_a_search_over_all_cells() {
+        for seed in 0..30u64 {
+            let size = [1 + seed as usize % 13, 1 + seed as usize % 17];
+            let key = Key::new(seed, "set");
+            let set = Field::generate(size, |i, j| key.cell([i as i64, j as i64]).unit() < 0.1);
+            let (found, nearest) = (to_set(&set, 2.0), nearest(&set));
+            for i in 0..size[0] {
+                for j in 0..size[1] {
+                    let all = (0..size[0]).flat_map(|r| (0..size[1]).map(move |c| (r, c))).filter(|at| set[*at]);
+                    let least = all.map(|(r, c)| i.abs_diff(r).pow(2) + j.abs_diff(c).pow(2)).min();
+                    let expected = least.map_or(f32::INFINITY, |square| (2.0 * (square as f64).sqrt()) as f32);
+                    assert_eq!(found[(i, j)], expected);
+                    let k = nearest[(i, j)];
+                    assert_eq!(k == NOWHERE, least.is_none());
+                    assert!(set.as_slice().get(k as usize).is_none_or(|set| *set));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! How much of a land drains, as a stranger finds it who knows nothing but heights and lakes.
+
+use thalweg_flow as flow;
+
+use crate::tree::{NONE, around};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::LENGTHS;
+
+/// Which cells drain: from each, steps to the steepest strictly lower of eight neighbours, or across a flat of equal heights to a cell
+/// that has one, come to the edge, to missing data or to a cell where water `rests` (sea, lakes). Nothing is filled, and nothing
+/// is let pass for being small.
+///
+/// `heights` are taken as they are, so give them as they stand in a file, in any unit; `known` says where there is data. All are of one
+/// size. A cell without data does not drain.
+pub fn drained(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -> Field<bool> {
+    let size = heights.size();
+    let [rows, cols] = size;
+    let (h, is_known) = (heights.as_slice(), known.as_slice());
+    let steepest = |i: usize, j: usize| {
+        let k = i * cols + j;
+        let mut best = (0.0, NONE);
+        for (d, [r, c]) in flow::around(size, [i, j]) {
+            if is_known[r * cols + c] {
+                let fall = (f64::from(h[k]) - f64::from(h[r * cols + c])) / LENGTHS[d % 2];
+                best = if fall > best.0 { (fall, (r * cols + c) as u32) } else { best };
+            }
+        }
+        best.1
+    };
+    let down = Field::generate(size, steepest);
+    let mut drains = Field::generate(size, |i, j| {
+        let k = i * cols + j;
+        let side = i == 0 || j == 0 || i + 1 == rows || j + 1 == cols;
+        is_known[k] && (side || rests[k] || around(size, k).any(|n| !is_known[n]))
+    });
+    let mut next: Vec<usize> = (0..h.len()).filter(|k| drains[*k]).collect();
+    while let Some(k) = next.pop() {
+        for n in around(size, k) {
+            let to = down[n];
+            let comes = to as usize == k || (to == NONE && h[n] == h[k]);
+            if comes && is_known[n] && !drains[n] {
+                drains[n] = true;
+                next.push(n);
+            }
+        }
+    }
+    drains
+}
+
+/// The share of the cells with data that drain, 0 to 1; 1 where there are none. As [`drained`].
+pub fn share(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -> f64 {
+    let drains = drained(heights, known, rests);
+    let all = known.as_slice().iter().filter(|known| **known).count();
+    let well = drains.as_slice().iter().filter(|drains| **drains).count();
+    if all == 0 { 1.0 } else { well as f64 / all as f64 }
+}
+
+/// The [`share`] of a terrain that drains under the heights of `ground`, as files of 32-bit floats hold them; the sea and `lakes` (a
+/// number a cell, 0 where there is none) take what comes. Both are of the terrain's size.
+pub fn of_terrain(ground: &Field<Height>, terrain: &Terrain, lakes: Option<&Field<u32>>) -> f64 {
+    let sea = terrain.grid.sea_level;
+    let known = Field::generate(ground.size(), |i, j| !terrain.is_nodata(i, j));
+    let rests = Field::generate(ground.size(), |i, j| {
+        sea.is_some_and(|sea| ground[(i, j)] <= sea) || lakes.is_some_and(|lakes| lakes[(i, j)] > 0)
+    });
+    share(&ground.map(|height| height.metres_f32()), &known, &rests)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lips_hold_water_and_flats_do_not() {
+        let all = Field::new([5, 5], true);
+        let none = Field::new([5, 5], false);
+        let land = |middle: f32, ring: f32| {
+            Field::generate([5, 5], |i, j| match i.abs_diff(2).max(j.abs_diff(2)) {
+                0 => middle,
+                1 => ring,
+                _ => 0.9,
+            })
+        };
+        // A hollow under a lip of a millionth, a flat, a hill.
+        let of = |middle, ring| share(&land(middle, ring), &all, &none);
+        assert_eq!([of(1.0, 1.000_001), of(1.0, 1.0), of(3.0, 2.0)], [24.0 / 25.0, 1.0, 1.0]);
+        // A lake takes what comes, and so do missing data.
+        let middle = Field::generate([5, 5], |i, j| i == 2 && j == 2);
+        assert_eq!(share(&land(0.0, 0.5), &all, &middle), 1.0);
+        assert_eq!(share(&land(0.0, 0.5), &middle.map(|here| !here), &none), 1.0);
+        assert_eq!(share(&land(0.0, 0.5), &all, &none), 16.0 / 25.0);
+    }
+}

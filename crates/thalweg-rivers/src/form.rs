@@ -1,0 +1,191 @@
+//! How much water a line carries, how wide and deep it is, and what kind of river.
+
+use crate::course::{Course, End, Shape};
+use crate::lakes::Lakes;
+use crate::network::{Mouth, River, RiverKind, Source, Vertex};
+use crate::tree::Tree;
+use crate::untangle::Line;
+use crate::{Design, Site, delta, shore, way};
+use thalweg_core::terrain::height::Height;
+
+/// By how much a river gets wider or narrower in a metre.
+pub const TAPER: f64 = 0.2;
+
+/// Width of a source, as a share of what its discharge gives.
+const HEAD: f64 = 0.3;
+
+/// Lines as runs, with all but their levels; `order` lists runs after those that flow into them.
+pub(super) fn rivers(
+    site: &Site<'_>,
+    design: &Design,
+    (tree, shape, lakes): (&Tree, &Shape, &Lakes),
+    (courses, lines, floor): (&[Course], Vec<Line>, &[f64]),
+    order: &[u32],
+) -> Vec<River> {
+    let blank = |course: &Course, (place, along): ([f64; 2], f64)| {
+        let node = course.nodes[(along as usize).min(course.nodes.len() - 1)] as usize;
+        Vertex {
+            place,
+            flow: 0,
+            area: 0,
+            width: 0.0,
+            depth: 0.0,
+            slope: shape.slope[node],
+            floor: floor[node],
+            kind: RiverKind::default(),
+            surface: Height::ZERO,
+            bed: Height::ZERO,
+            pool: [Height::ZERO; 2],
+        }
+    };
+    let mut places: Vec<Vec<([f64; 2], f64)>> = lines.iter().map(|line| line.places.clone()).collect();
+    joints(&lines, &mut places);
+    shore::trim(courses, &lines, &lakes.cells, &mut places);
+    let mut rivers: Vec<River> = Vec::with_capacity(lines.len());
+    for (course, (line, places)) in courses.iter().zip(lines.iter().zip(&places)) {
+        let line_places: Vec<[f64; 2]> = places.iter().map(|(place, _)| *place).collect();
+        let [path, aside] =
+            way::lay(&line_places, site.land.grid.size, |k| line.own.binary_search(&(k as u32)).is_ok());
+        let mouth = match course.end {
+            End::Lake(lake) => Mouth::Lake(lake),
+            End::Sea => Mouth::Sea,
+            End::Edge => Mouth::Edge,
+            End::Outlet => Mouth::Outlet,
+            End::Joins(_) => Mouth::Outlet, // set below, once all are cut
+        };
+        let vertices = places.iter().map(|place| blank(course, *place)).collect();
+        rivers.push(River {
+            number: course.stem,
+            source: course.source,
+            mouth,
+            vertices,
+            path,
+            aside,
+            low: Vec::new(),
+            base: None,
+        });
+    }
+    for (k, line) in lines.iter().enumerate() {
+        if let Some((river, along)) = line.joins {
+            let vertex = places[river as usize].partition_point(|(_, t)| *t < along);
+            let vertex = vertex.min(places[river as usize].len() - 2) as u32;
+            rivers[k].mouth = Mouth::Joins { river, vertex };
+        }
+    }
+    fill(tree, courses, &places, order, &mut rivers);
+    delta::part(site, design, lakes, &mut rivers);
+    for river in &mut rivers {
+        measure(site, design, river);
+    }
+    bases(site, lakes, &mut rivers);
+    rivers
+}
+
+/// Puts a place into each line where another joins it.
+fn joints(lines: &[Line], places: &mut [Vec<([f64; 2], f64)>]) {
+    for line in lines {
+        let (Some((river, along)), Some((place, _))) = (line.joins, line.places.last()) else { continue };
+        let places = &mut places[river as usize];
+        let at = places.partition_point(|(_, t)| *t < along);
+        if places.get(at).is_none_or(|(_, t)| *t != along) {
+            places.insert(at, (*place, along));
+        }
+    }
+}
+
+/// Sums discharges and catchments along runs.
+fn fill(tree: &Tree, courses: &[Course], places: &[Vec<([f64; 2], f64)>], order: &[u32], rivers: &mut [River]) {
+    for k in order.iter().map(|k| *k as usize) {
+        let (course, places) = (&courses[k], &places[k]);
+        let vertices = &mut rivers[k].vertices;
+        let last = vertices.len() - 1;
+        for (at, node) in course.nodes.iter().enumerate() {
+            let node = *node as usize;
+            // Out of a lake comes all that came to it.
+            let (flow, area) = match course.source {
+                Source::Lake(_) if at == 0 => (tree.flow[node], tree.area[node]),
+                _ => (tree.inflow[node], tree.ground[node]),
+            };
+            let vertex = &mut vertices[places.partition_point(|(_, t)| *t < at as f64).min(last)];
+            vertex.flow = vertex.flow.saturating_add(flow);
+            vertex.area = vertex.area.saturating_add(area);
+        }
+        for at in 1..=last {
+            vertices[at].flow = vertices[at].flow.saturating_add(vertices[at - 1].flow);
+            vertices[at].area = vertices[at].area.saturating_add(vertices[at - 1].area);
+        }
+        let end = vertices[last];
+        if let Mouth::Joins { river, vertex } = rivers[k].mouth {
+            let joined = &mut rivers[river as usize].vertices[vertex as usize];
+            joined.flow = joined.flow.saturating_add(end.flow);
+            joined.area = joined.area.saturating_add(end.area);
+        }
+    }
+}
+
+/// What kind of river has this slope, discharge, valley floor to a side and width.
+pub(super) fn kind(slope: f64, flow: f64, floor: f64, width: f64) -> RiverKind {
+    let braids = 0.0125 * libm::pow(flow.max(1e-9), -0.44);
+    match slope {
+        slope if slope >= 0.065 => RiverKind::Torrent,
+        slope if slope >= 0.02 => RiverKind::StepPool,
+        slope if slope > braids && floor > 2.0 * width => RiverKind::Braided,
+        _ => RiverKind::Meandering,
+    }
+}
+
+/// Widths, depths and kinds along a run.
+fn measure(site: &Site<'_>, design: &Design, river: &mut River) {
+    let cell = site.land.grid.cell;
+    let widest = site.land.grid.extent().iter().fold(f64::INFINITY, |a, b| a.min(*b)) / 10.0;
+    let apart = |a: &Vertex, b: &Vertex| {
+        let [dy, dx] = [0, 1].map(|k| b.place[k] - a.place[k]);
+        (dy * dy + dx * dx).sqrt() * cell
+    };
+    let count = river.vertices.len();
+    for vertex in &mut river.vertices {
+        let flow = vertex.discharge();
+        let own = (design.width * flow.sqrt()).min(widest);
+        vertex.kind = kind(vertex.slope, flow, vertex.floor, own);
+        let [broad, shallow] = if vertex.kind == RiverKind::Braided { [1.8, 0.7] } else { [1.0, 1.0] };
+        vertex.width = (own * broad).min(widest);
+        vertex.depth = (design.depth * libm::pow(flow, 0.4) * shallow).min(1000.0);
+    }
+    // At the sea gentle rivers widen to a funnel.
+    if river.mouth == Mouth::Sea {
+        let mut far = 0.0;
+        let own = river.vertices[count - 1].width;
+        for at in (0..count).rev() {
+            if at + 1 < count {
+                far += apart(&river.vertices[at], &river.vertices[at + 1]);
+            }
+            let gentle = (1.0 - river.vertices[at].slope / 0.01).clamp(0.0, 1.0);
+            let near = (1.0 - far / (12.0 * own).max(1e-9)).max(0.0);
+            river.vertices[at].width =
+                (river.vertices[at].width * (1.0 + design.estuary * gentle * near * near)).min(widest);
+        }
+    }
+    if river.source == Source::Head {
+        river.vertices[0].width *= HEAD;
+    }
+    for at in 1..count {
+        let most = river.vertices[at - 1].width + TAPER * apart(&river.vertices[at - 1], &river.vertices[at]);
+        river.vertices[at].width = river.vertices[at].width.min(most);
+    }
+    for at in (1..count).rev() {
+        let most = river.vertices[at].width + TAPER * apart(&river.vertices[at - 1], &river.vertices[at]);
+        river.vertices[at - 1].width = river.vertices[at - 1].width.min(most);
+    }
+}
+
+/// The level to which each run's water comes at last. What a run joins comes before it.
+fn bases(site: &Site<'_>, lakes: &Lakes, rivers: &mut [River]) {
+    for k in 0..rivers.len() {
+        rivers[k].base = match rivers[k].mouth {
+            Mouth::Lake(lake) => Some(lakes.lakes[lake as usize].level),
+            Mouth::Sea => site.land.grid.sea_level,
+            Mouth::Joins { river, .. } => rivers[river as usize].base,
+            Mouth::Edge | Mouth::Outlet => None,
+        };
+    }
+}

@@ -1,0 +1,142 @@
+//! Hollows that carving leaves, on the rivers' banks and on the land: let go by channels, or else lakes.
+
+use crate::network::{Lake, Mouth, Network};
+use crate::tree::around;
+use crate::{Design, Site, level};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::breach::{Search, square};
+use thalweg_flow::{Land, Part, fill, lot};
+
+/// Cells that hold water and how high, in rising order of cells.
+pub(super) type Rims = [(u32, Height)];
+
+/// The cells that channels cut, and how low, so that the land's hollows run out: to lower ground, to rivers, lakes, the sea or the edge.
+///
+/// A hollow as deep as a lake is let go within the design's limits of breaching, and else left; a shallower one at any length. Of all
+/// ways that one is taken for which the least ground is removed (as in `flow::breach`), but none through what holds a lake or a river's
+/// water back, and none through protected ground. A channel is flat, as low as what it drains.
+pub(super) fn drain(
+    site: &Site<'_>,
+    design: &Design,
+    network: &Network,
+    rims: &Rims,
+    ground: &Field<Height>,
+) -> Vec<(u32, Height)> {
+    let outlets = outlets(site, network);
+    let land = Land { ground, outlets: &outlets, ..site.land };
+    let parts = land.parts();
+    let pits = pits(&land, &parts);
+    if pits.is_empty() {
+        return Vec::new();
+    }
+    let filled = fill::fill(&land);
+    let holds = |k: usize| {
+        if network.lake[k] > 0 || site.is_barred(k) { Height(i32::MAX) } else { level::rim(rims, k) }
+    };
+    let mut search = Search::of(&land);
+    search.floors = Some(&holds);
+    let near = square(design.breach.length / site.land.grid.cell);
+    for pit in pits {
+        let height = ground[pit as usize];
+        let hollow = f64::from(filled[pit as usize].0) - f64::from(height.0);
+        (search.depth, search.reach) = match hollow >= depth(design) {
+            true => (design.breach.depth * UNITS, near),
+            false => ((design.breach.depth * UNITS).max(depth(design)), f64::INFINITY),
+        };
+        if let Some(end) = search.way_out(pit, height) {
+            search.cut(end, height);
+        }
+    }
+    let pairs = search.ground.as_slice().iter().zip(ground.as_slice()).enumerate();
+    pairs.filter(|(_, (cut, ground))| cut < ground).map(|(k, (cut, _))| (k as u32, *cut)).collect()
+}
+
+/// Depth from which on a hollow is a lake, in units.
+fn depth(design: &Design) -> f64 {
+    (design.lake * UNITS).max(1.0)
+}
+
+/// Makes lakes of the hollows that are left off the rivers: deep ones, and shallow ones that can only be let go through what holds other
+/// water back. Shallow ones in protected ground stay as they are.
+pub(super) fn ponds(
+    site: &Site<'_>,
+    design: &Design,
+    network: &mut Network,
+    numbers: &Field<u32>,
+    ground: &Field<Height>,
+) {
+    let outlets = outlets(site, network);
+    let filled = fill::fill(&Land { ground, outlets: &outlets, ..site.land });
+    let (filled, ground) = (filled.as_slice(), ground.as_slice());
+    let mut seen = vec![false; ground.len()];
+    for k in 0..ground.len() {
+        let wet = |k: usize| filled[k] > ground[k] && !site.is_void(k);
+        if seen[k] || !wet(k) {
+            continue;
+        }
+        let mut cells = vec![k];
+        seen[k] = true;
+        let mut next = 0;
+        while let Some(at) = cells.get(next).copied() {
+            next += 1;
+            for n in around(network.size, at) {
+                if !seen[n] && wet(n) && filled[n] == filled[k] {
+                    seen[n] = true;
+                    cells.push(n);
+                }
+            }
+        }
+        let seed = cells.iter().copied().min_by_key(|k| (ground[*k], lot(site.land.grid, *k), *k)).unwrap_or(k);
+        let deep = f64::from(filled[seed].0) - f64::from(ground[seed].0) >= depth(design);
+        if (deep || !site.is_barred(seed)) && cells.iter().all(|k| numbers[*k] == 0 && network.lake[*k] == 0) {
+            network.lakes.push(Lake { level: filled[seed], seed: seed as u32 });
+            let number = network.lakes.len() as u32;
+            cells.into_iter().for_each(|k| network.lake[k] = number);
+        }
+    }
+}
+
+/// Where water is gone: lakes, the land's own outlets, and where rivers end at one.
+fn outlets(site: &Site<'_>, network: &Network) -> Vec<[usize; 2]> {
+    let cols = network.size[1];
+    let lakes = network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0).map(|(k, _)| k);
+    let ends = network.rivers.iter().filter(|river| river.mouth == Mouth::Outlet);
+    let ends = ends.filter_map(|river| river.path.last()).map(|(k, _)| *k as usize);
+    let cells = lakes.chain(ends).map(|k| [k / cols, k % cols]);
+    site.land.outlets.iter().copied().chain(cells).collect()
+}
+
+/// One cell of each place that water does not leave, the lowest first.
+fn pits(land: &Land<'_>, parts: &Field<Part>) -> Vec<u32> {
+    let (heights, parts) = (land.ground.as_slice(), parts.as_slice());
+    let size = land.grid.size;
+    let lower = |k: usize| around(size, k).any(|n| heights[n] < heights[k] && parts[n] != Part::Void);
+    let mut seen = vec![false; heights.len()];
+    let mut flat = Vec::new();
+    let mut pits = Vec::new();
+    for k in 0..heights.len() {
+        if seen[k] || parts[k] != Part::Inside || lower(k) {
+            continue;
+        }
+        flat.clear();
+        flat.push(k);
+        seen[k] = true;
+        let (mut next, mut leaves) = (0, false);
+        while let Some(at) = flat.get(next).copied() {
+            next += 1;
+            leaves = leaves || parts[at] != Part::Inside || lower(at);
+            for n in around(size, at) {
+                if !seen[n] && heights[n] == heights[k] && parts[n] != Part::Void {
+                    seen[n] = true;
+                    flat.push(n);
+                }
+            }
+        }
+        if !leaves {
+            pits.push(k as u32);
+        }
+    }
+    pits.sort_by_cached_key(|k| (heights[*k as usize], lot(land.grid, *k as usize), *k));
+    pits
+}

@@ -1,0 +1,304 @@
+//! Which hollows hold lakes, how high these stand, and where rivers enter and leave them.
+
+use std::collections::BTreeMap;
+
+use crate::network::{Lake, Mouth, Network};
+use crate::route::Drained;
+use crate::tree::{NONE, Stem, Tree, around};
+use crate::{Design, Site, level};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::{fill, lot};
+
+/// How often levels are lowered to where no water leaks, before a lake that still does is given up.
+const TRIES: usize = 8;
+
+/// The lakes, and the parts of stems that lie in them.
+pub(super) struct Lakes {
+    pub lakes: Vec<Lake>,
+    /// For each cell the number of its lake, from 1 on.
+    pub cells: Field<u32>,
+    /// For each stem the parts of it in lakes: first and last node, and the lake. The node that a stem joins counts as its last.
+    pub parts: Vec<Vec<Part>>,
+    /// For each node the lake, from 1 on, that it is within; 0 where there is none.
+    pub within: Vec<u32>,
+}
+
+/// Nodes of a stem, from first to last, in a lake.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub first: usize,
+    pub last: usize,
+    pub lake: u32,
+}
+
+/// Levels by the seeds of lakes.
+pub(super) type Caps = BTreeMap<u32, Height>;
+
+/// Finds the lakes of a planned tree.
+///
+/// A hollow of the planning surface that rivers come to is a lake if it is deep enough. Its level is the hollow's, but no higher
+/// than the ground itself, which is rougher, holds, and no higher than a lake that drains into it.
+///
+/// `caps` are levels above which lakes (by their seeds) are known to leak.
+pub(super) fn find(
+    site: &Site<'_>,
+    design: &Design,
+    drained: &Drained,
+    (tree, stems): (&Tree, &[Stem]),
+    caps: &Caps,
+) -> Lakes {
+    let ground = site.land.ground;
+    let held = fill::fill(&site.land);
+    let (mut lakes, hollow) = hollows(site, design, drained, tree, &held);
+    for lake in &mut lakes {
+        lake.level = caps.get(&lake.seed).copied().unwrap_or(lake.level).min(lake.level);
+    }
+    let mut tries = 0;
+    loop {
+        settle(site, tree, &hollow, &mut lakes);
+        let cells = flood(site, &mut lakes);
+        let mut found = Lakes { lakes: lakes.clone(), cells, parts: Vec::new(), within: vec![0; tree.cells.len()] };
+        found.cut(tree, stems);
+        let mut leaks = false;
+        for (node, lake) in found.within.iter().enumerate().filter(|(_, lake)| **lake > 0) {
+            let k = tree.cells[node] as usize;
+            let number = *lake as usize - 1;
+            if found.cells[k] != 0 {
+                continue;
+            }
+            // A dry place on the way through a lake is to be dug: what lies beside it must hold the water.
+            let weak = around(ground.size(), k).filter(|n| found.cells[*n] == 0).map(|n| held[n]);
+            if let Some(weak) = weak.min().filter(|weak| *weak < lakes[number].level) {
+                lakes[number].level = if tries + 1 < TRIES { weak } else { Height::MIN };
+                leaks = true;
+            }
+        }
+        if !leaks || tries == TRIES {
+            found.join(site, tree);
+            return found;
+        }
+        tries += 1;
+    }
+}
+
+/// The hollows of the planning surface that nodes lie in, and each node's.
+fn hollows(
+    site: &Site<'_>,
+    design: &Design,
+    drained: &Drained,
+    tree: &Tree,
+    held: &Field<Height>,
+) -> (Vec<Lake>, Vec<u32>) {
+    let (surface, filled) = (drained.surface.as_slice(), drained.filled.as_slice());
+    let least = (design.lake.min(16_000.0) * UNITS).max(1.0) as i64;
+    let mut labels = Field::new(drained.surface.size(), 0u32);
+    let mut hollow = vec![NONE; tree.cells.len()];
+    let mut lakes = Vec::new();
+    // Labels of hollows that are too shallow, or of a lake.
+    let mut kept = vec![NONE];
+    for (node, k) in tree.cells.iter().enumerate() {
+        let k = *k as usize;
+        if filled[k] <= surface[k] {
+            continue;
+        }
+        if labels[k] == 0 {
+            let number = kept.len() as u32;
+            let mut stack = vec![k];
+            let mut seed = k;
+            labels[k] = number;
+            let rank = |k: usize| (surface[k], lot(site.land.grid, k), k);
+            while let Some(k) = stack.pop() {
+                seed = if rank(k) < rank(seed) { k } else { seed };
+                for n in around(drained.surface.size(), k) {
+                    let inside = filled[n] == filled[k] && filled[n] > surface[n] && !site.is_void(n);
+                    if inside && labels[n] == 0 {
+                        labels[n] = number;
+                        stack.push(n);
+                    }
+                }
+            }
+            let deep = i64::from(filled[k].0) - i64::from(surface[seed].0) >= least;
+            kept.push(if deep { lakes.len() as u32 } else { NONE });
+            if deep {
+                lakes.push(Lake { level: filled[k].min(held[seed]), seed: seed as u32 });
+            }
+        }
+        hollow[node] = kept[labels[k] as usize];
+    }
+    (lakes, hollow)
+}
+
+/// Lowers levels to those of lakes above; one that is given up, and so holds no water, lowers none.
+fn settle(site: &Site<'_>, tree: &Tree, hollow: &[u32], lakes: &mut [Lake]) {
+    let mut arriving = vec![Height::MAX; tree.cells.len()];
+    for node in tree.order.iter().map(|node| *node as usize) {
+        if let Some(lake) = lakes.get_mut(hollow[node] as usize) {
+            lake.level = lake.level.min(arriving[node]);
+            if lake.level > site.land.ground[lake.seed as usize] {
+                arriving[node] = lake.level;
+            }
+        }
+        if let Some(below) = arriving.get(tree.down[node] as usize).copied() {
+            arriving[tree.down[node] as usize] = below.min(arriving[node]);
+        }
+    }
+}
+
+/// Floods the lakes, the lowest first; one that meets another becomes part of it.
+fn flood(site: &Site<'_>, lakes: &mut [Lake]) -> Field<u32> {
+    let mut cells = Field::new(site.land.grid.size, 0u32);
+    let mut order: Vec<usize> = (0..lakes.len()).collect();
+    order.sort_by_key(|k| (lakes[*k].level, *k));
+    let mut wet = Vec::new();
+    for number in order {
+        let met = pour(site, &mut cells, lakes[number].seed as usize, lakes[number].level, number as u32 + 1, &mut wet);
+        if let Some(other) = met {
+            wet.iter().for_each(|k| cells[*k] = 0);
+            lakes[number].level = lakes[other as usize - 1].level;
+            let _ = pour(site, &mut cells, lakes[number].seed as usize, lakes[number].level, other, &mut wet);
+        }
+    }
+    cells
+}
+
+/// Adds to lakes the low ground beside rivers that run into them, where the lake stands up to it. Gives the lakes for which it does
+/// not, so that they would leave through such a river's bank, and the level of that.
+pub(super) fn back_up(site: &Site<'_>, network: &mut Network, numbers: &Field<u32>) -> Vec<(u32, Height)> {
+    let ground = site.land.ground.as_slice();
+    // The lake that each run comes to; what a run joins comes before it.
+    let mut ends: Vec<Option<u32>> = Vec::with_capacity(network.rivers.len());
+    for river in &network.rivers {
+        ends.push(match river.mouth {
+            Mouth::Lake(lake) => Some(lake),
+            Mouth::Joins { river, .. } => ends[river as usize],
+            _ => None,
+        });
+    }
+    let mut low = Vec::new();
+    for (number, lake) in ends.iter().enumerate().filter_map(|(number, lake)| Some((number, (*lake)?))) {
+        let level = network.lakes[lake as usize].level;
+        for at in 0..network.rivers[number].vertices.len() {
+            let banks = level::banks(site, network, numbers, number, at);
+            low.extend(banks.into_iter().flatten().filter(|k| ground[*k] < level).map(|k| (k, lake)));
+        }
+    }
+    if low.is_empty() {
+        return Vec::new();
+    }
+    let held = fill::fill(&site.land);
+    let mut wet = Vec::new();
+    for (k, lake) in low.iter().copied() {
+        let level = network.lakes[lake as usize].level;
+        if held[k] >= level && network.lake[k] == 0 {
+            let met = pour(site, &mut network.lake, k, level, lake + 1, &mut wet);
+            // What is another river's water, or another lake's, stays that.
+            let all = met.is_some();
+            for k in wet.iter().filter(|k| all || numbers[**k] > 0) {
+                network.lake[*k] = 0;
+            }
+        }
+    }
+    let dry = low.into_iter().filter(|(k, _)| network.lake[*k] == 0);
+    dry.map(|(k, lake)| (lake, ground[k])).collect()
+}
+
+/// Marks the ground under `level` that hangs together with `seed`; a lake of another number that it meets ends it.
+fn pour(
+    site: &Site<'_>,
+    cells: &mut Field<u32>,
+    seed: usize,
+    level: Height,
+    number: u32,
+    wet: &mut Vec<usize>,
+) -> Option<u32> {
+    wet.clear();
+    let ground = site.land.ground.as_slice();
+    let mut next = 0;
+    let take = |k: usize, cells: &mut Field<u32>, wet: &mut Vec<usize>| {
+        if ground[k] >= level || site.is_void(k) || site.is_sea(k) {
+            return None;
+        }
+        match cells[k] {
+            0 => {
+                cells[k] = number;
+                wet.push(k);
+                None
+            }
+            other => (other != number).then_some(other),
+        }
+    };
+    if let Some(other) = take(seed, cells, wet) {
+        return Some(other);
+    }
+    while let Some(k) = wet.get(next).copied() {
+        next += 1;
+        for n in around(site.land.grid.size, k) {
+            if let Some(other) = take(n, cells, wet) {
+                return Some(other);
+            }
+        }
+    }
+    None
+}
+
+impl Lakes {
+    /// Finds anew where stems lie in the lakes, which stay as they are.
+    pub fn pass(&mut self, tree: &Tree, stems: &[Stem]) {
+        self.parts.clear();
+        self.within = vec![0; tree.cells.len()];
+        self.cut(tree, stems);
+    }
+
+    /// Finds where stems lie in lakes.
+    fn cut(&mut self, tree: &Tree, stems: &[Stem]) {
+        for stem in stems {
+            let label = |lakes: &Self, at: usize| match stem.nodes.get(at) {
+                Some(node) => lakes.cells[tree.cells[*node as usize] as usize],
+                None => stem.joins.map_or(0, |node| lakes.within[node as usize]),
+            };
+            let labels: Vec<u32> = (0..=stem.nodes.len()).map(|at| label(self, at)).collect();
+            let mut parts = Vec::new();
+            let mut at = 0;
+            while at < labels.len() {
+                let lake = labels[at];
+                let first = at;
+                at += 1;
+                if lake == 0 {
+                    continue;
+                }
+                let mut last = first;
+                for (k, other) in labels.iter().enumerate().skip(at) {
+                    match *other {
+                        0 => {}
+                        other if other == lake => last = k,
+                        _ => break,
+                    }
+                }
+                parts.push(Part { first, last, lake });
+                for node in stem.nodes.iter().take(last + 1).skip(first) {
+                    self.within[*node as usize] = lake;
+                }
+                at = last + 1;
+            }
+            self.parts.push(parts);
+        }
+    }
+
+    /// Adds dry places on the way through a lake to it, with what lies below its level beside them.
+    fn join(&mut self, site: &Site<'_>, tree: &Tree) {
+        let mut wet = Vec::new();
+        for (node, number) in self.within.iter().enumerate().filter(|(_, lake)| **lake > 0) {
+            let k = tree.cells[node] as usize;
+            if self.cells[k] == 0 {
+                self.cells[k] = *number;
+                let level = self.lakes[*number as usize - 1].level;
+                for n in around(self.cells.size(), k) {
+                    if self.cells[n] == 0 {
+                        let _ = pour(site, &mut self.cells, n, level, *number, &mut wet);
+                    }
+                }
+            }
+        }
+    }
+}

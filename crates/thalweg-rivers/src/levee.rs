@@ -1,0 +1,61 @@
+//! Levees: the low ridges that floods leave beside rivers on their plains.
+
+use crate::level::around;
+use crate::network::{Network, RiverKind, Vertex};
+use crate::{Design, Site, valley};
+use thalweg_core::base::cast::share_of;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+
+/// Breadth of a levee in widths of its river, and in cells at least.
+const BREADTH: (f64, f64) = (2.0, 1.5);
+
+/// Raises levees beside meandering rivers: at the water's edge by the design's share of their depth, outward ever less, to
+/// nothing where the levee ends. No water, and nothing that is protected, is raised.
+///
+/// A flood drops its load where it leaves the channel, the coarsest first (Brierley, Ferguson & Woolfe 1997,
+/// What is a fluvial levee?, Sedimentary Geology 114).
+pub(super) fn raise(
+    site: &Site<'_>,
+    design: &Design,
+    network: &Network,
+    numbers: &Field<u32>,
+    ground: &mut Field<Height>,
+) {
+    if design.levees <= 0.0 {
+        return;
+    }
+    let mut raised = Field::new(network.size, 0i32);
+    for pair in network.rivers.iter().flat_map(|river| river.vertices.windows(2)) {
+        let breadths = [0, 1].map(|end| breadth(design, network.cell, &pair[end]));
+        if breadths[0].min(breadths[1]) <= 0.0 {
+            continue;
+        }
+        let reach = pair[0].width.max(pair[1].width) / 2.0 + breadths[0].max(breadths[1]);
+        around(network.size, pair, reach / network.cell, |i, j, t, apart| {
+            let k = i * network.size[1] + j;
+            let wet = numbers[k] > 0 || network.lake[k] > 0 || site.is_sea(k);
+            if wet || site.is_void(k) {
+                return;
+            }
+            let mix = |a: f64, b: f64| a + t * (b - a);
+            let off = apart * network.cell - mix(pair[0].width, pair[1].width) / 2.0;
+            let inside = (1.0 - off.max(0.0) / mix(breadths[0], breadths[1])).max(0.0);
+            let kept = site.protect.map_or(0.0, |protect| f64::from(share_of(protect[k])));
+            let high = design.levees * mix(pair[0].depth, pair[1].depth) * inside * inside * (1.0 - kept);
+            let raised = &mut raised[k];
+            *raised = (*raised).max((high * UNITS).min(1e9) as i32);
+        });
+    }
+    for (height, raised) in ground.as_mut_slice().iter_mut().zip(raised.as_slice()).filter(|(_, raised)| **raised > 0) {
+        *height = Height(height.0.saturating_add(*raised)).clamped();
+    }
+}
+
+/// How far a levee reaches from the water at a vertex, in metres: no farther than the floodplain, and where there is none not at all.
+fn breadth(design: &Design, cell: f64, vertex: &Vertex) -> f64 {
+    match vertex.kind {
+        RiverKind::Meandering => (BREADTH.0 * vertex.width).max(BREADTH.1 * cell).min(valley::plain(design, vertex)),
+        _ => 0.0,
+    }
+}

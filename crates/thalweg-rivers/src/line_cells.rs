@@ -1,0 +1,104 @@
+//! The cells that a line passes, one after the other.
+
+/// How near to a corner a way goes through it, as a share of the way: more than the rounding of a place in a file, 1e-7 of a cell.
+const CORNER: f64 = 1e-6;
+
+/// Calls `visit` with the cells (row, column) that the straight way from `from` to `to` passes, from the second one on; places
+/// are in cells. Straight through a corner, or nearer to it than a file keeps, it goes to the cell across, by none of the two beside.
+pub fn walk(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2])) {
+    let cell = |place: [f64; 2]| place.map(|x| x.floor() as i64);
+    let (mut at, end) = (cell(from), cell(to));
+    let along = [to[0] - from[0], to[1] - from[1]];
+    // Shares of the way to the next border across each axis, and between two of them.
+    let mut next = [f64::INFINITY; 2];
+    let mut between = [f64::INFINITY; 2];
+    for k in 0..2 {
+        if along[k] != 0.0 {
+            let border = at[k] as f64 + if along[k] > 0.0 { 1.0 } else { 0.0 };
+            next[k] = (border - from[k]) / along[k];
+            between[k] = (1.0 / along[k]).abs();
+        }
+    }
+    while at != end {
+        // Rounding must not lead past the last row or column.
+        let open = [0, 1].map(|k| at[k] != end[k]);
+        let both = open == [true; 2] && (next[0] - next[1]).abs() <= CORNER;
+        for k in 0..2 {
+            if open[k] && (both || !open[1 - k] || next[k] < next[1 - k] || (k == 1 && next[0] == next[1])) {
+                at[k] += if along[k] > 0.0 { 1 } else { -1 };
+                next[k] += between[k];
+                if !both {
+                    break;
+                }
+            }
+        }
+        visit(at);
+    }
+}
+
+/// The index of a cell, if it lies in a field of that size.
+pub(super) fn index([rows, cols]: [usize; 2], [i, j]: [i64; 2]) -> Option<usize> {
+    let inside = i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols;
+    inside.then(|| i as usize * cols + j as usize)
+}
+
+/// A path of cells without those whose neighbours touch in a corner.
+pub(super) fn thinned<T: Copy>(path: &[(u32, T)], cols: usize) -> Vec<(u32, T)> {
+    let mut kept: Vec<(u32, T)> = Vec::with_capacity(path.len());
+    for step in path {
+        if let [.., before, _] = kept[..] {
+            let apart = |a: usize, b: usize| a.abs_diff(b) <= 1;
+            let (a, b) = (before.0 as usize, step.0 as usize);
+            if apart(a / cols, b / cols) && apart(a % cols, b % cols) {
+                kept.pop();
+            }
+        }
+        kept.push(*step);
+    }
+    kept
+}
+
+/// The point of the way from `a` to `b` that is nearest to `p`, as a share of the way, and the square of its distance.
+pub fn nearest(p: [f64; 2], a: [f64; 2], b: [f64; 2]) -> (f64, f64) {
+    let along = [b[0] - a[0], b[1] - a[1]];
+    let from = [p[0] - a[0], p[1] - a[1]];
+    let square = along[0] * along[0] + along[1] * along[1];
+    let t = if square > 0.0 { ((from[0] * along[0] + from[1] * along[1]) / square).clamp(0.0, 1.0) } else { 0.0 };
+    let off = [from[0] - t * along[0], from[1] - t * along[1]];
+    (t, off[0] * off[0] + off[1] * off[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+
+    #[test]
+    fn every_cell_on_the_way_is_passed_once() {
+        for n in 0..2000u64 {
+            let key = Key::new(n, "walk");
+            let [a, b] = [0, 1].map(|end| [0, 1].map(|k| 12.0 * key.and(end).and(k).unit()));
+            let mut seen = vec![a.map(|x| x as i64)];
+            walk(a, b, |cell| seen.push(cell));
+            assert_eq!(seen[seen.len() - 1], b.map(|x| x as i64));
+            assert!(seen.windows(2).all(|pair| pair[0][0].abs_diff(pair[1][0]) + pair[0][1].abs_diff(pair[1][1]) == 1));
+            // A thousand points on the way lie in the cells passed, in their order.
+            let mut at = 0;
+            for step in 0..=1000 {
+                let t = f64::from(step) / 1000.0;
+                let cell = [0, 1].map(|k| (a[k] + t * (b[k] - a[k])) as i64);
+                while seen.get(at).is_some_and(|seen| *seen != cell) {
+                    at += 1;
+                }
+                assert!(at < seen.len(), "{a:?} {b:?} misses {cell:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nearest_points() {
+        assert_eq!(nearest([1.0, 5.0], [0.0, 0.0], [0.0, 10.0]), (0.5, 1.0));
+        assert_eq!(nearest([0.0, -3.0], [0.0, 0.0], [0.0, 10.0]), (0.0, 9.0));
+        assert_eq!(nearest([3.0, 4.0], [0.0, 0.0], [0.0, 0.0]), (0.0, 25.0));
+    }
+}

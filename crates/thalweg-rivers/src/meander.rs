@@ -1,0 +1,145 @@
+//! How rivers wander.
+
+use crate::course::{Course, End, Shape, centre};
+use crate::lakes::Lakes;
+use crate::network::Source;
+use crate::tree::Tree;
+use crate::{Design, Site};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_noise::waves::Waves;
+
+/// Wavelength of bends in widths (Leopold & Wolman 1960, doi:10.1130/0016-7606(1960)71[769:RM]2.0.CO;2: 10 to 14).
+const WAVELENGTH: f64 = 11.0;
+
+/// Half the belt of bends in widths, for a river that wanders freely.
+const BELT: f64 = 2.2;
+
+/// Slopes from which on rivers begin to run straight, and at which they do.
+const STRAIGHT: [f64; 2] = [0.002, 0.02];
+
+/// Fewest cells to a wavelength that a line can follow, and so many that it follows well.
+const CELLS: [f64; 2] = [4.0, 8.0];
+
+/// Where nodes go, and how broad the level floor of their valley is.
+pub(super) struct Bends {
+    /// Rows and columns from a cell's middle.
+    pub shift: Vec<[f64; 2]>,
+    /// Metres to either side; the lesser one.
+    pub floor: Vec<f64>,
+}
+
+/// Bends of all courses.
+///
+/// A river goes to the side as a noise of the place says, whose wavelength is its own bends'; being of the place, it is the same
+/// for rivers that were found in slightly other cells. Bends keep within the level floor of the valley.
+pub(super) fn bends(
+    site: &Site<'_>,
+    design: &Design,
+    filled: &Field<Height>,
+    (tree, lakes, shape): (&Tree, &Lakes, &Shape),
+    courses: &[Course],
+    key: Key,
+) -> Bends {
+    let grid = site.land.grid;
+    let waves = Waves::new(key);
+    let n = tree.cells.len();
+    let floor: Vec<f64> = (0..n).map(|node| floor(site, filled, (tree, lakes, shape), node)).collect();
+    let mut shift = vec![[0.0; 2]; n];
+    // What bends add, by which those that join are carried along.
+    let mut bend = vec![[0.0; 2]; n];
+    for course in courses {
+        let count = course.nodes.len();
+        let mut across = vec![0.0; count];
+        for (at, node) in course.nodes.iter().enumerate() {
+            let node = *node as usize;
+            let wavelength = WAVELENGTH * shape.width[node];
+            let seen = ((wavelength / grid.cell - CELLS[0]) / (CELLS[1] - CELLS[0])).clamp(0.0, 1.0);
+            let gentle = ((STRAIGHT[1] - shape.slope[node]) / (STRAIGHT[1] - STRAIGHT[0])).clamp(0.0, 1.0);
+            let belt = (design.meander * BELT * shape.width[node] * gentle).min(0.8 * floor[node]);
+            // Pinned at lakes and at the end, over a wavelength.
+            let apart = |cells: usize| (cells as f64 * grid.cell / wavelength.max(grid.cell)).min(1.0);
+            let mut held = 1.0f64;
+            if course.source != Source::Head {
+                held = held.min(apart(at));
+            }
+            if !matches!(course.end, End::Joins(_)) {
+                held = held.min(apart(count - 1 - at));
+            }
+            if belt * seen > 0.0 {
+                let [y, x] = shape.place[node];
+                let place = [(y + grid.origin[0] as f64) * grid.cell, (x + grid.origin[1] as f64) * grid.cell];
+                across[at] = belt * seen * held * wave(&waves, place, wavelength) / grid.cell;
+            }
+        }
+        for _ in 0..2 {
+            across = eased(&across);
+        }
+        for (at, node) in course.nodes.iter().enumerate() {
+            let [y, x] = shape.along[*node as usize];
+            bend[*node as usize] = [across[at] * x, -across[at] * y];
+        }
+        if let End::Joins(node) = course.end {
+            // A river that bends takes the ends of its tributaries along.
+            let [y, x] = bend[node as usize];
+            let reach = 4.0 * (y * y + x * x).sqrt() + 2.0;
+            for (at, node) in course.nodes.iter().enumerate() {
+                let share = 1.0 - (count - at) as f64 / reach;
+                if share > 0.0 {
+                    let share = share * share * (3.0 - 2.0 * share);
+                    let own = bend[*node as usize];
+                    bend[*node as usize] = [own[0] * (1.0 - share) + y * share, own[1] * (1.0 - share) + x * share];
+                }
+            }
+        }
+        for node in &course.nodes {
+            let raw = centre(tree, *node, site);
+            let node = *node as usize;
+            shift[node] = [0, 1].map(|k| shape.place[node][k] - raw[k] + bend[node][k]);
+        }
+    }
+    Bends { shift, floor }
+}
+
+/// A mean with the neighbours; the ends stay.
+fn eased(values: &[f64]) -> Vec<f64> {
+    let last = values.len().saturating_sub(1);
+    let mean = |at: usize| (values[at.saturating_sub(1)] + 2.0 * values[at] + values[(at + 1).min(last)]) / 4.0;
+    (0..values.len()).map(|at| if at == 0 || at == last { values[at] } else { mean(at) }).collect()
+}
+
+/// How far to the left or right a place goes, about −1 to 1: a noise whose bends are `wavelength` metres long.
+fn wave(waves: &Waves, [y, x]: [f64; 2], wavelength: f64) -> f64 {
+    // A bend to either side takes some two lattice units.
+    (2.4 * waves.at([x, y], wavelength.max(1e-3) / 2.0)).clamp(-1.4, 1.4)
+}
+
+/// Metres to either side of a node over which the ground stays about as low as its valley floor.
+fn floor(site: &Site<'_>, filled: &Field<Height>, (tree, lakes, shape): (&Tree, &Lakes, &Shape), node: usize) -> f64 {
+    let cell = site.land.grid.cell;
+    let [rows, cols] = site.land.grid.size;
+    let here = filled[tree.cells[node] as usize];
+    let rise = (1.5 * shape.depth[node]).max(1.5) * UNITS;
+    let [y, x] = shape.place[node];
+    let [along_y, along_x] = shape.along[node];
+    let far = (8.0 * shape.width[node] / cell).clamp(2.0, 64.0);
+    let side = |sign: f64| {
+        let mut reach = 0.0;
+        while reach < far {
+            let next = reach + 0.5;
+            let at = [y + sign * next * along_x, x - sign * next * along_y];
+            if at[0] < 0.0 || at[1] < 0.0 || at[0] >= rows as f64 || at[1] >= cols as f64 {
+                break;
+            }
+            let k = at[0] as usize * cols + at[1] as usize;
+            let wet = lakes.cells[k] > 0 || site.is_sea(k) || site.is_void(k) || site.is_barred(k);
+            if wet || f64::from(filled[k].0) - f64::from(here.0) > rise {
+                break;
+            }
+            reach = next;
+        }
+        reach * cell
+    };
+    side(1.0).min(side(-1.0))
+}

@@ -1,0 +1,105 @@
+//! From a site to a network.
+
+use crate::lakes::Caps;
+use crate::network::Network;
+use crate::route::{Drained, drained};
+use crate::tree::Tree;
+use crate::untangle::{self, Layout};
+use crate::{Design, Site, course, form, lakes, level, meander, shoulder};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::grid::Edge;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::{Land, Part};
+
+/// How often the outlets of lakes are joined.
+const TRIES: usize = 8;
+
+/// How often lakes that leak are lowered, and after how many tries they are given up instead.
+const LEAKS: [usize; 2] = [16, 6];
+
+/// Plans the rivers and lakes of a site; `key` gives their bends.
+///
+/// The ground is freed of its roughness, its hollows are drained by channels where the limits allow and else become lakes, and
+/// where enough land drains through a cell there is a river. Cells are joined to lines, these smoothed and bent. A lake that
+/// would run out through the bank of a river that comes to it is lowered to that bank. Levels come with
+/// [`carve()`](crate::carve()).
+///
+/// # Errors
+/// As [`Site::check`] and [`Design::check`].
+pub fn plan(site: &Site<'_>, design: &Design, key: Key) -> Result<Network> {
+    site.check()?;
+    design.check()?;
+    let sink = sink(site);
+    let outlets = if sink.is_empty() { site.land.outlets } else { &sink };
+    let site = &Site { land: Land { outlets, ..site.land }, ..*site };
+    let drained = drained(site, design, sink.first().copied())?;
+    let mut caps = Caps::new();
+    let mut tries = 0;
+    loop {
+        let mut network = lay_network(site, design, &drained, &caps, key)?;
+        let river = level::channels(site, &network);
+        let leaks = lakes::back_up(site, &mut network, &river);
+        if leaks.is_empty() || tries == LEAKS[0] {
+            return Ok(network);
+        }
+        for (lake, bank) in leaks {
+            let level = if tries < LEAKS[1] { bank } else { Height::MIN };
+            let cap = caps.entry(network.lakes[lake as usize].seed).or_insert(level);
+            *cap = level.min(*cap);
+        }
+        tries += 1;
+    }
+}
+
+/// Where all water ends if it can leave nowhere: the lowest place of the ground, whatever the surface that rivers are planned on.
+fn sink(site: &Site<'_>) -> Vec<[usize; 2]> {
+    if !site.land.outlets.is_empty() || site.land.grid.edges.contains(&Edge::Open) {
+        return Vec::new();
+    }
+    let parts = site.land.parts();
+    let place = parts.as_slice().iter().position(|part| *part == Part::Sink).filter(|k| !site.is_sea(*k));
+    place.into_iter().map(|k| [k / parts.cols(), k % parts.cols()]).collect()
+}
+
+/// Lays the network on drained land, with lakes no higher than `caps`.
+fn lay_network(site: &Site<'_>, design: &Design, drained: &Drained, caps: &Caps, key: Key) -> Result<Network> {
+    let mut tree = Tree::grow(site, design, drained)?;
+    let mut stems = tree.stems(site);
+    let mut lakes = lakes::find(site, design, drained, (&tree, &stems), caps);
+    // Stems that change may pass lakes elsewhere; in the end some lake may keep two outlets.
+    for _ in 0..TRIES {
+        if !tree.join_outlets(site, &lakes.within) {
+            break;
+        }
+        stems = tree.stems(site);
+        lakes.pass(&tree, &stems);
+    }
+    let courses = course::cut(site, drained, &tree, &stems, &lakes);
+    let shape = course::shape(site, design, &drained.filled, &tree, &lakes);
+    let bends = meander::bends(site, design, &drained.filled, (&tree, &lakes, &shape), &courses, key);
+    let layout =
+        Layout { site, filled: &drained.filled, tree: &tree, lakes: &lakes, courses: &courses, shift: &bends.shift };
+    let (lines, met) = untangle::lines(&layout);
+    // A course's last node comes after all that flows into it.
+    let mut rank = vec![0u32; tree.cells.len()];
+    for (place, node) in tree.order.iter().enumerate() {
+        rank[*node as usize] = place as u32;
+    }
+    let mut order: Vec<u32> = (0..courses.len() as u32).collect();
+    let last = |course: u32| courses[course as usize].nodes.last().map_or(0, |node| rank[*node as usize]);
+    order.sort_by_key(|course| (last(*course), *course));
+    let barred = courses.iter().flat_map(|course| &course.nodes);
+    let barred = barred.filter(|node| site.is_barred(tree.cells[**node as usize] as usize)).count() as u64;
+    let names = stems.iter().map(|stem| {
+        let end = stem.nodes.last().map_or([0, 0], |node| tree.cell(*node, site.land.grid.cols()));
+        (Key::ZERO.cell(site.land.grid.world_cell(end[0], end[1])).bits() >> 32) as u32
+    });
+    let names = names.collect();
+    let rivers = form::rivers(site, design, (&tree, &shape, &lakes), (&courses, lines, &bends.floor), &order);
+    order.extend(courses.len() as u32..rivers.len() as u32);
+    let (size, cell) = (site.land.grid.size, site.land.grid.cell);
+    let mut network = Network { rivers, order, lakes: lakes.lakes, lake: lakes.cells, names, size, cell, barred, met };
+    shoulder::widen(site, &mut network);
+    Ok(network)
+}

@@ -1,0 +1,167 @@
+//! Rivers as ribbons: how far their water reaches to either side of their lines, and how much of each cell it covers.
+
+use crate::drawn;
+use crate::network::{Mouth, Network, River};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+
+/// How far inside its last cell of water a ribbon, or a lake's sheet, ends, in widths of a cell.
+pub const MARGIN: f64 = 1.0 / 1024.0;
+
+/// Steps in which the ground under a ribbon is looked at, in cells.
+const STEP: f64 = 1.0 / 16.0;
+
+/// For each run the places to the left and the right of its vertices (rows and columns, in cells) where its water ends: half a width
+/// away, or where the cells end whose ground lies under the vertex's level and that are water, or where the ground as it is drawn
+/// between the middles of cells comes out of the water. A vertex that is itself under the drawn ground has what the cells give.
+///
+/// There is a list for each of [`Network::rivers`], and in it for each vertex left and right, facing downstream. `numbers` is for each cell
+/// one more than the index of the run whose water it is, else 0, and `ground` the ground with its beds, as a
+/// [`Carved`](crate::Carved) has both.
+pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Vec<Vec<[[f64; 2]; 2]>> {
+    let wet = |k: usize| numbers[k] > 0 || network.lake[k] > 0;
+    let sides = |river: &River| {
+        let drowned = |k: usize| river.mouth == Mouth::Sea && river.base.is_some_and(|sea| ground[k] <= sea);
+        let last = river.vertices.len() - 1;
+        let of = |at: usize| {
+            let vertex = &river.vertices[at];
+            let (a, b) = (river.vertices[at.saturating_sub(1)].place, river.vertices[(at + 1).min(last)].place);
+            let [y, x] = [b[0] - a[0], b[1] - a[1]];
+            let length = (y * y + x * x).sqrt().max(1e-9);
+            let half = vertex.width / 2.0 / network.cell;
+            // To the left as it flows, then to the right: rows grow southward.
+            [-1.0, 1.0].map(|side| {
+                let to = [vertex.place[0] + side * half * x / length, vertex.place[1] - side * half * y / length];
+                let holds = |k: usize| (wet(k) || drowned(k)) && ground[k] <= vertex.surface;
+                let end = reached(network.size, vertex.place, to, holds);
+                let level = f64::from(vertex.surface.0);
+                let middle = drawn::height(ground, vertex.place);
+                let safe = (level - f64::from(drawn::CLOSE)).max(middle);
+                if middle > level {
+                    return end;
+                }
+                shore(vertex.place, end, |place| drawn::height(ground, place) <= safe)
+            })
+        };
+        (0..=last).map(of).collect()
+    };
+    network.rivers.iter().map(sides).collect()
+}
+
+/// How far on the way from a place to another all of it shows, if the first place does.
+pub fn shore(from: [f64; 2], to: [f64; 2], shows: impl Fn([f64; 2]) -> bool) -> [f64; 2] {
+    let at = |t: f64| [0, 1].map(|k| from[k] + t * (to[k] - from[k]));
+    let span = (to[0] - from[0]).abs().max((to[1] - from[1]).abs());
+    let steps = (span / STEP).ceil().max(4.0);
+    let Some(first) = (1..=steps as usize).find(|step| !shows(at(*step as f64 / steps))) else { return to };
+    let (mut low, mut high) = ((first - 1) as f64 / steps, first as f64 / steps);
+    for _ in 0..30 {
+        let middle = (low + high) / 2.0;
+        if shows(at(middle)) { low = middle } else { high = middle }
+    }
+    at(low)
+}
+
+/// How far on the way from a place to another the cells hold water, if the first one does.
+fn reached(size: [usize; 2], from: [f64; 2], to: [f64; 2], holds: impl Fn(usize) -> bool) -> [f64; 2] {
+    let at = |t: f64| [0, 1].map(|k| from[k] + t * (to[k] - from[k]));
+    let cell = |place: [f64; 2]| place.map(|x| x.floor() as i64);
+    let along = [to[0] - from[0], to[1] - from[1]];
+    let span = along[0].abs().max(along[1].abs());
+    let mut here = cell(from);
+    let mut t = 0.0;
+    loop {
+        let inside = (0..2).all(|k| here[k] >= 0 && here[k] < size[k] as i64);
+        if !inside || !holds(here[0] as usize * size[1] + here[1] as usize) {
+            return at((t - MARGIN / span.max(MARGIN)).max(0.0));
+        }
+        // The border by which the way leaves this cell.
+        let leaves = [0, 1].map(|k| match along[k] {
+            x if x > 0.0 => ((here[k] + 1) as f64 - from[k]) / x,
+            x if x < 0.0 => (here[k] as f64 - from[k]) / x,
+            _ => f64::INFINITY,
+        });
+        let axis = usize::from(leaves[1] < leaves[0]);
+        if leaves[axis] >= 1.0 {
+            return to;
+        }
+        t = leaves[axis].max(0.0);
+        here[axis] += if along[axis] > 0.0 { 1 } else { -1 };
+    }
+}
+
+/// How much of each cell is water, 0 to 1: of cells of rivers what their ribbons cover, of lakes all. It takes what [`edges`] takes.
+pub fn share(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Field<f32> {
+    let [rows, cols] = network.size;
+    let mut covered = Field::new(network.size, 0.0f64);
+    for sides in edges(network, numbers, ground) {
+        for pair in sides.windows(2) {
+            let quad = [pair[0][0], pair[0][1], pair[1][1], pair[1][0]];
+            let span = |k: usize, n: usize| {
+                let low = quad.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min).floor().max(0.0);
+                let high = quad.iter().map(|p| p[k]).fold(f64::NEG_INFINITY, f64::max).floor();
+                low as usize..((high + 1.0).max(0.0) as usize).min(n)
+            };
+            for i in span(0, rows) {
+                for j in span(1, cols) {
+                    if numbers[(i, j)] > 0 {
+                        covered[(i, j)] += area(&quad, [i as f64, j as f64]);
+                    }
+                }
+            }
+        }
+    }
+    Field::generate(network.size, |i, j| if network.lake[(i, j)] > 0 { 1.0 } else { covered[(i, j)].min(1.0) as f32 })
+}
+
+/// The area of a polygon within a cell (Sutherland & Hodgman 1974, doi:10.1145/360767.360802).
+fn area(polygon: &[[f64; 2]], low: [f64; 2]) -> f64 {
+    let mut points = polygon.to_vec();
+    for (axis, border, sign) in [(0, low[0], 1.0), (0, low[0] + 1.0, -1.0), (1, low[1], 1.0), (1, low[1] + 1.0, -1.0)] {
+        let depth = |p: [f64; 2]| sign * (p[axis] - border);
+        let mut kept = Vec::with_capacity(points.len() + 1);
+        for (n, p) in points.iter().enumerate() {
+            let before = points[(n + points.len() - 1) % points.len()];
+            let (a, b) = (depth(before), depth(*p));
+            if (a < 0.0) != (b < 0.0) {
+                let t = a / (a - b);
+                kept.push([0, 1].map(|k| before[k] + t * (p[k] - before[k])));
+            }
+            if b >= 0.0 {
+                kept.push(*p);
+            }
+        }
+        points = kept;
+    }
+    let twice = points.iter().enumerate().map(|(n, p)| {
+        let q = points[(n + 1) % points.len()];
+        (p[0] - low[0]) * (q[1] - low[1]) - (p[1] - low[1]) * (q[0] - low[0])
+    });
+    twice.sum::<f64>().abs() / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn areas_within_a_cell() {
+        let square = [[0.5, 0.5], [0.5, 2.5], [2.5, 2.5], [2.5, 0.5]];
+        for (low, expected) in [([0.0, 0.0], 0.25), ([1.0, 1.0], 1.0), ([0.0, 1.0], 0.5), ([3.0, 0.0], 0.0)] {
+            assert!((area(&square, low) - expected).abs() < 1e-12);
+        }
+        let triangle = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]];
+        assert!((area(&triangle, [0.0, 0.0]) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn ways_end_where_cells_hold_no_water() {
+        let size = [3, 6];
+        assert_eq!(reached(size, [1.5, 0.5], [1.5, 2.5], |_| true), [1.5, 2.5]);
+        let [y, x] = reached(size, [1.5, 0.5], [1.5, 4.5], |k| k % 6 < 3);
+        assert!(y == 1.5 && (2.99..3.0).contains(&x), "{x}");
+        assert_eq!(reached(size, [1.5, 0.5], [1.5, 4.5], |_| false), [1.5, 0.5]);
+        let [_, x] = reached(size, [1.5, 4.5], [1.5, 9.5], |_| true);
+        assert!((5.99..6.0).contains(&x), "{x}");
+    }
+}

@@ -1,0 +1,221 @@
+//! The surface on which rivers are planned, and its drainage.
+
+use rayon::prelude::*;
+
+use crate::network::SHARES;
+use crate::{Design, Site};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::accumulate::shares;
+use thalweg_flow::{Directions, Drainage, breach};
+
+/// Metres by which ground that rivers are to keep off is raised while they are planned: more than any wall they might climb.
+const WALL: f64 = 8000.0;
+
+/// How often the smoothing kernel, which widens by a variance of one cell each time, is applied.
+const PASSES: usize = 4;
+
+/// By how much of the fall over a cell the planning surface is roughened.
+const ROUGH: f64 = 0.4;
+
+/// What the chance of [`rough`] is for.
+const ROUGHNESS: u64 = 0x726f_7567;
+
+/// The planning surface and where its water goes.
+pub(super) struct Drained {
+    /// The surface with channels cut out of its hollows.
+    pub surface: Field<Height>,
+    /// The same filled.
+    pub filled: Field<Height>,
+    pub directions: Directions,
+    pub gathered: Gathered,
+}
+
+/// What drains through each cell.
+pub(super) enum Gathered {
+    Cells(Field<u32>),
+    Shares(Field<i64>),
+}
+
+impl Gathered {
+    /// In parts of a cell that yields the whole runoff.
+    pub fn at(&self, k: usize) -> i64 {
+        match self {
+            Self::Cells(cells) => i64::from(cells[k]) * SHARES as i64,
+            Self::Shares(shares) => shares[k],
+        }
+    }
+}
+
+/// Works out the drainage of a site's planning surface; `sink` is where all water ends if it can leave nowhere.
+pub(super) fn drained(site: &Site<'_>, design: &Design, sink: Option<[usize; 2]>) -> Result<Drained> {
+    let mut surface = smoothed(site, design.noise);
+    rough(site, &mut surface);
+    for pass in site.passes {
+        dent(site, &mut surface, pass.cell, pass.reach);
+    }
+    bar(site, &mut surface);
+    if let Some([i, j]) = sink {
+        // The lowest place of the ground is that of the surface too.
+        let lowest = site.land.ground[(i, j)];
+        surface.as_mut_slice().par_iter_mut().for_each(|height| *height = lowest.max(*height));
+        surface[(i, j)] = lowest;
+    }
+    let land = site.land.under(&surface);
+    if design.breach.depth > 0.0 && design.breach.length > 0.0 {
+        surface = breach::breach(&land, &design.breach)?.ground;
+    }
+    let land = site.land.under(&surface);
+    let mut drainage = Drainage::of(&land);
+    let gathered = match site.rain {
+        None => Gathered::Cells(drainage.take_cells()),
+        Some(rain) => Gathered::Shares(drainage.weighted(&rain.map(|share| shares(*share)))?),
+    };
+    let (filled, directions) = drainage.into_parts();
+    Ok(Drained { surface, filled, directions, gathered })
+}
+
+/// The ground without its roughness: low-passed, but nowhere more than `noise` metres from what it is, so that gorges and
+/// ridges stay. What is land stays land.
+fn smoothed(site: &Site<'_>, noise: f64) -> Field<Height> {
+    let ground = site.land.ground;
+    let most = (noise.min(16_000.0) * UNITS).round() as i32;
+    if most == 0 || ground.is_empty() {
+        return ground.clone();
+    }
+    let [rows, cols] = ground.size();
+    let known = |k: usize| !site.is_void(k);
+    let (mut from, mut to) = (ground.clone(), ground.clone());
+    for step in 0..2 * PASSES {
+        let source = from.as_slice();
+        to.par_rows_mut().for_each(|(i, row)| {
+            let (at, n, stride) = if step % 2 == 0 { (0, cols, 1) } else { (i, rows, cols) };
+            for (j, value) in row.iter_mut().enumerate() {
+                let (k, at) = (i * cols + j, if step % 2 == 0 { at + j } else { at });
+                // A cell beyond the edge, or without data, counts as this one.
+                let near = |k: usize, inside: bool, else_: i32| if inside && known(k) { source[k].0 } else { else_ };
+                let here = source[k].0;
+                let a = near(k.wrapping_sub(stride), at >= 1, here);
+                let b = near(k.wrapping_add(stride), at + 1 < n, here);
+                let c = near(k.wrapping_sub(2 * stride), at >= 2, a);
+                let d = near(k.wrapping_add(2 * stride), at + 2 < n, b);
+                let sum = 6 * i64::from(here) + 4 * (i64::from(a) + i64::from(b)) + i64::from(c) + i64::from(d);
+                *value = Height(((sum + 8) >> 4) as i32);
+            }
+        });
+        std::mem::swap(&mut from, &mut to);
+    }
+    let sea = site.land.grid.sea_level;
+    from.as_mut_slice().par_iter_mut().zip(ground.as_slice()).enumerate().for_each(|(k, (smooth, ground))| {
+        let near = Height(smooth.0.clamp(ground.0.saturating_sub(most), ground.0.saturating_add(most)));
+        *smooth = match sea {
+            _ if !known(k) => *ground,
+            Some(sea) if *ground <= sea => *ground,
+            Some(sea) => near.max(Height(sea.0 + 1)),
+            None => near,
+        };
+    });
+    from
+}
+
+/// Makes each cell a little higher or lower, by its place: at most [`ROUGH`] of what the ground falls over a cell there.
+///
+/// Eight directions lead water straight along slopes that face between them; chance lets it follow the slope on the mean
+/// (as in Fairfield & Leymarie 1991, doi:10.1029/90WR02658). Valleys hold their water all the same.
+fn rough(site: &Site<'_>, surface: &mut Field<Height>) {
+    let [rows, cols] = surface.size();
+    let from = surface.clone();
+    let heights = from.as_slice();
+    surface.par_rows_mut().for_each(|(i, row)| {
+        for (j, height) in row.iter_mut().enumerate() {
+            let k = i * cols + j;
+            if site.is_void(k) || site.is_sea(k) {
+                continue;
+            }
+            let fall = |back: usize, on: usize| {
+                let known = |n: usize| if site.is_void(n) { heights[k].0 } else { heights[n].0 };
+                let cells = usize::from(back != k) + usize::from(on != k);
+                (f64::from(known(on)) - f64::from(known(back))) / cells.max(1) as f64
+            };
+            let south = fall(if i > 0 { k - cols } else { k }, if i + 1 < rows { k + cols } else { k });
+            let east = fall(if j > 0 { k - 1 } else { k }, if j + 1 < cols { k + 1 } else { k });
+            let chance = Key::ZERO.and(ROUGHNESS).cell(site.land.grid.world_cell(i, j)).signed();
+            let least = site.land.grid.sea_level.map_or(Height::MIN, |sea| Height(sea.0 + 1));
+            let by = ROUGH * (south * south + east * east).sqrt() * chance;
+            *height = Height(height.0 + by as i32).clamped().max(least);
+        }
+    });
+}
+
+/// Lowers the surface round a place so that all within `reach` metres runs to it.
+fn dent(site: &Site<'_>, surface: &mut Field<Height>, cell: [usize; 2], reach: f64) {
+    let grid = site.land.grid;
+    let reach = (reach / grid.cell).max(1.0);
+    let span = |k: usize| {
+        let far = reach.min(grid.size[k] as f64) as usize;
+        cell[k].saturating_sub(far)..(cell[k] + far + 1).min(grid.size[k])
+    };
+    let within = |i: usize, j: usize| {
+        let (y, x) = (i.abs_diff(cell[0]) as f64, j.abs_diff(cell[1]) as f64);
+        let apart = (y * y + x * x).sqrt() / reach;
+        (apart < 1.0 && site.land.is_dry(i, j)).then_some(apart)
+    };
+    let cells = || span(0).flat_map(|i| span(1).map(move |j| (i, j))).filter_map(|(i, j)| Some((i, j, within(i, j)?)));
+    let highest = cells().map(|(i, j, _)| surface[(i, j)].0).max().unwrap_or(0);
+    let lowest = cells().map(|(i, j, _)| surface[(i, j)].0).min().unwrap_or(0);
+    let relief = f64::from(highest) - f64::from(lowest) + UNITS;
+    let sea = grid.sea_level.map_or(Height::MIN, |sea| Height(sea.0 + 1));
+    let dented: Vec<(usize, usize, Height)> = cells()
+        .map(|(i, j, apart)| {
+            let down = relief * (1.0 - apart) * 1.5;
+            (i, j, Height((f64::from(surface[(i, j)].0) - down) as i32).clamped().max(sea))
+        })
+        .collect();
+    for (i, j, height) in dented {
+        surface[(i, j)] = height;
+    }
+}
+
+/// Raises what rivers are to keep off.
+fn bar(site: &Site<'_>, surface: &mut Field<Height>) {
+    if site.protect.is_none() {
+        return;
+    }
+    surface.as_mut_slice().par_iter_mut().enumerate().for_each(|(k, height)| {
+        if site.is_barred(k) && !site.is_void(k) && !site.is_sea(k) {
+            *height = Height(height.0 + (WALL * UNITS) as i32).clamped();
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_flow::Land;
+
+    #[test]
+    fn roughness_goes_and_gorges_stay() {
+        let grid = Grid::new([60, 60], 10.0).unwrap();
+        let key = Key::new(3, "noise");
+        let plain = |i: usize, j: usize| 100.0 + i as f64 + if j == 30 { -40.0 } else { 0.0 };
+        let ground = Field::generate(grid.size, |i, j| {
+            Height::saturating(plain(i, j) + key.cell([i as i64, j as i64]).signed())
+        });
+        let site = Site::of(Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] });
+        let smooth = smoothed(&site, 2.0);
+        let spread = |of: &Field<Height>| {
+            let cells = (5..55).flat_map(|i| (5..25).map(move |j| (i, j)));
+            let off = cells.map(|(i, j)| of[(i, j)].metres() - plain(i, j)).map(|d| d * d).sum::<f64>();
+            (off / 1000.0).sqrt()
+        };
+        // Uniform in ±1 m deviates by 1/√3; a kernel of variance 4 leaves 1/(2√π·2) of it, 0.08 m.
+        assert!((spread(&ground) - 0.577).abs() < 0.05 && spread(&smooth) < 0.12, "{}", spread(&smooth));
+        for i in 5..55 {
+            assert!(smooth[(i, 30)].metres() < plain(i, 30) + 3.1, "a gorge stays");
+        }
+        assert_eq!(smoothed(&site, 0.0), ground);
+    }
+}

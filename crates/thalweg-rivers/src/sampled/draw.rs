@@ -1,0 +1,274 @@
+//! The report's rivers on the grid.
+
+use crate::form::kind;
+use crate::level::around;
+use crate::network::{FLOW, Mouth, Network, River, SHARES, Source, Vertex};
+use crate::sampled::Sampling;
+use crate::sampled::forest::{Drawn, Forest};
+use crate::sampled::sample::Sampled;
+use crate::sampled::settle::settle;
+use crate::tree::NONE;
+use crate::{Carved, Site, ribbon};
+use thalweg_core::base::rng::Key;
+use thalweg_core::choice;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::Part;
+
+choice! {
+    /// Which points rivers begin at.
+    pub enum Rule {
+        /// Any, by chance.
+        Any = "any",
+        /// The highest.
+        Highest = "highest",
+    }
+}
+
+/// The points that rivers begin at: as many as are wanted, and springs.
+pub(super) fn sources(sampled: &Sampled, forest: &Forest, sampling: &Sampling, key: Key) -> Vec<u32> {
+    let mut sources: Vec<u32> = forest.order.iter().copied().filter(|n| forest.down[*n as usize] != NONE).collect();
+    if sampling.sources > 0 {
+        let chance = |n: u32| key.and(4).and(u64::from(sampled.cells[n as usize])).bits();
+        match sampling.rule {
+            Rule::Any => sources.sort_unstable_by_key(|n| (chance(*n), *n)),
+            Rule::Highest => {
+                let height = |n: u32| sampled.points.height[n as usize];
+                sources.sort_unstable_by(|a, b| height(*b).total_cmp(&height(*a)).then(a.cmp(b)));
+            }
+        }
+        sources.truncate(sampling.sources as usize);
+        sources.extend(sampled.springs.iter().filter(|n| forest.down[**n as usize] != NONE));
+    }
+    sources
+}
+
+/// The rivers as runs: along each the greatest of what flows together goes on, the others join it.
+pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn: &Drawn) -> Network {
+    let (size, cell) = (site.land.grid.size, site.land.grid.cell);
+    let count = sampled.cells.len();
+    let is_root = |n: u32| forest.down[n as usize] == NONE;
+    let parts = site.land.parts();
+    // The main one of what flows into each point.
+    let mut main = vec![NONE; count];
+    let order = forest.order.iter().copied().filter(|n| drawn.drainage[*n as usize] > 0 && !is_root(*n));
+    for n in order.clone() {
+        let down = forest.down[n as usize] as usize;
+        if main[down] == NONE || drawn.drainage[n as usize] > drawn.drainage[main[down] as usize] {
+            main[down] = n;
+        }
+    }
+    let mut home = vec![(0u32, 0u32); count];
+    let mut network = Network {
+        rivers: Vec::new(),
+        order: Vec::new(),
+        lakes: Vec::new(),
+        lake: Field::new(size, 0),
+        names: Vec::new(),
+        size,
+        cell,
+        barred: 0,
+        met: 0,
+    };
+    let share = site.land.grid.len() as f64 / count.max(1) as f64 * SHARES;
+    for end in order {
+        let down = forest.down[end as usize];
+        if !is_root(down) && main[down as usize] == end {
+            continue;
+        }
+        let number = network.rivers.len() as u32;
+        let mut nodes = vec![down, end];
+        let mut at = end;
+        while main[at as usize] != NONE {
+            at = main[at as usize];
+            nodes.push(at);
+        }
+        nodes.reverse();
+        // From middle to middle, as Bresenham's lines go.
+        let place = |n: u32| {
+            let k = sampled.cells[n as usize] as usize;
+            [k / size[1], k % size[1]].map(|x| x as f64 + 0.5)
+        };
+        let mut vertices: Vec<Vertex> = Vec::with_capacity(nodes.len());
+        for (at, n) in nodes.iter().enumerate() {
+            // At its end a river is what it was before.
+            let own = if at + 1 == nodes.len() { end } else { *n };
+            let drainage = f64::from(drawn.drainage[own as usize]);
+            let half = drainage.sqrt();
+            let level = Height::saturating(drawn.height[*n as usize]);
+            let next = nodes.get(at + 1).copied().unwrap_or(*n);
+            let [dy, dx] = [0, 1].map(|k| (place(next)[k] - place(*n)[k]) * cell);
+            let length = (dy * dy + dx * dx).sqrt();
+            let fall = drawn.height[*n as usize] - drawn.height[next as usize];
+            let slope = if length > 0.0 { fall / length } else { 0.0 };
+            // Over the sea the water stands at its level.
+            let sea = site.land.grid.sea_level.filter(|sea| level <= *sea);
+            vertices.push(Vertex {
+                place: place(*n),
+                flow: (drainage * FLOW) as i64,
+                area: (drainage * share) as i64,
+                width: 2.0 * half,
+                depth: half,
+                slope,
+                floor: 0.0,
+                kind: kind(slope, drainage, 0.0, 2.0 * half),
+                surface: sea.unwrap_or(level),
+                bed: Height::saturating(level.metres() - half),
+                pool: [Height::ZERO; 2],
+            });
+            home[*n as usize] = if own == *n { (number, at as u32) } else { home[*n as usize] };
+        }
+        let last = sampled.cells[down as usize] as usize;
+        let [i, j] = [last / size[1], last % size[1]];
+        let mouth = if !is_root(down) {
+            let (river, vertex) = home[down as usize];
+            let joined = network.rivers[river as usize].vertices[vertex as usize];
+            if let Some(last) = vertices.last_mut() {
+                (last.surface, last.bed) = (joined.surface, joined.bed);
+            }
+            Mouth::Joins { river, vertex }
+        } else if site.is_sea(last) {
+            Mouth::Sea
+        } else if parts[last] == Part::Sink {
+            Mouth::Outlet
+        } else {
+            Mouth::Edge
+        };
+        network.names.push((Key::ZERO.cell(site.land.grid.world_cell(i, j)).bits() >> 32) as u32);
+        let mut path = path(site, &vertices);
+        if let Mouth::Joins { .. } = mouth {
+            // The cell where it joins is the other's.
+            path.pop_if(|(k, _)| *k as usize == last);
+        }
+        network.rivers.push(River {
+            number,
+            source: Source::Head,
+            mouth,
+            vertices,
+            path,
+            aside: Vec::new(),
+            low: Vec::new(),
+            base: None,
+        });
+    }
+    // What a run joins was made before it.
+    network.order = (0..network.rivers.len() as u32).rev().collect();
+    network
+}
+
+/// The cells of dry ground along a run's stretches, by Bresenham's lines (1965, doi:10.1147/sj.41.0025).
+fn path(site: &Site<'_>, vertices: &[Vertex]) -> Vec<(u32, u32)> {
+    let size = site.land.grid.size;
+    let mut path: Vec<(u32, u32)> = Vec::new();
+    for (number, pair) in vertices.windows(2).enumerate() {
+        let [a, b] = [0, 1].map(|end: usize| pair[end].cell(size).map(|n| n as i64));
+        line(a, b, |[i, j]| {
+            let k = i as usize * size[1] + j as usize;
+            let again = path.last().is_some_and(|(last, _)| *last == k as u32);
+            if !again && !site.is_sea(k) && !site.is_void(k) {
+                path.push((k as u32, number as u32));
+            }
+        });
+    }
+    path
+}
+
+/// Visits the cells of a line, both ends among them, each beside the one before or across its corner.
+fn line(from: [i64; 2], to: [i64; 2], mut visit: impl FnMut([i64; 2])) {
+    let span = [0, 1].map(|k| (to[k] - from[k]).abs());
+    let way = [0, 1].map(|k| (to[k] - from[k]).signum());
+    let mut at = from;
+    let mut error = span[1] - span[0];
+    loop {
+        visit(at);
+        if at == to {
+            return;
+        }
+        let twice = 2 * error;
+        if twice > -span[0] {
+            error -= span[0];
+            at[1] += way[1];
+        }
+        if twice < span[1] {
+            error += span[1];
+            at[0] += way[0];
+        }
+    }
+}
+
+/// Carves the report's profile: within R = √D of a river the ground becomes (1 − α)·ground + α·bed, α = (1 − (r/R)²)³, bed R under
+/// the river's corrected height at the nearest point, but nowhere higher than it was.
+pub(super) fn carve(site: &Site<'_>, network: &mut Network) -> Carved {
+    let before = site.land.ground.as_slice();
+    let cols = network.size[1];
+    let mut ground = site.land.ground.clone();
+    let mut numbers = Field::new(network.size, 0u32);
+    let mut near = Field::new(network.size, f32::INFINITY);
+    let mut levels = Field::new(network.size, Height::ZERO);
+    for (number, river) in network.rivers.iter().enumerate() {
+        for pair in river.vertices.windows(2) {
+            let radius = pair[0].depth;
+            let mut cut = |k: usize, t: f64, r: f64| {
+                let top = pair[0].surface.0;
+                let level = f64::from(top) + t * f64::from(pair[1].surface.0.min(top) - top);
+                let out = r / radius;
+                let alpha = (1.0 - out * out).max(0.0);
+                let alpha = alpha * alpha * alpha;
+                let target = (1.0 - alpha) * f64::from(before[k].0) + alpha * (level - radius * UNITS);
+                let height = &mut ground[k];
+                *height = Height(target as i32).clamped().min(*height);
+                if (r as f32) < near[k] {
+                    near[k] = r as f32;
+                    numbers[k] = number as u32 + 1;
+                    levels[k] = Height(level as i32);
+                }
+            };
+            around(network.size, pair, radius / network.cell, |i, j, t, apart| {
+                let k = i * cols + j;
+                if !site.is_void(k) && !site.is_sea(k) {
+                    cut(k, t, apart * network.cell);
+                }
+            });
+            let [a, b] = [pair[0].cell(network.size), pair[1].cell(network.size)];
+            line(a.map(|n| n as i64), b.map(|n| n as i64), |[i, j]| {
+                let k = i as usize * cols + j as usize;
+                if !site.is_void(k) && !site.is_sea(k) {
+                    let middle = [i as f64 + 0.5, j as f64 + 0.5];
+                    let (t, _) = crate::line_cells::nearest(middle, pair[0].place, pair[1].place);
+                    cut(k, t, 0.0);
+                }
+            });
+        }
+    }
+    // Paths that share cells lower one another.
+    while settle(network, &mut ground) {}
+    let mut water = Field::new(network.size, Height::ZERO);
+    for (k, depth) in water.as_mut_slice().iter_mut().enumerate().filter(|(k, _)| numbers[*k] > 0) {
+        *depth = Height((levels[k].0 - ground[k].0).max(0));
+    }
+    let on_path: Vec<usize> = network.rivers.iter().flat_map(|river| &river.path).map(|(k, _)| *k as usize).collect();
+    let mut dry: Vec<bool> = water.as_slice().iter().map(|depth| depth.0 == 0).collect();
+    on_path.iter().for_each(|k| dry[*k] = false);
+    numbers.as_mut_slice().iter_mut().zip(dry).filter(|(_, dry)| *dry).for_each(|(number, _)| *number = 0);
+    let share = ribbon::share(network, &numbers, &ground);
+    Carved { ground, water, river: numbers, share }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_bresenhams() {
+        let mut seen = Vec::new();
+        line([0, 0], [2, 5], |at| seen.push(at));
+        assert_eq!(seen, [[0, 0], [0, 1], [1, 2], [1, 3], [2, 4], [2, 5]]);
+        for (to, count) in [([-3, 7], 8), ([4, 4], 5), ([0, 0], 1), ([-6, -2], 7)] {
+            let mut seen = Vec::new();
+            line([0, 0], to, |at| seen.push(at));
+            assert_eq!((seen.len(), seen[count - 1]), (count, to));
+            let near = |a: i64, b: i64| (a - b).abs() <= 1;
+            assert!(seen.windows(2).all(|p| near(p[0][0], p[1][0]) && near(p[0][1], p[1][1])));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Shortest paths to the sea over a graph of points, and what runs along them.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::sampled::buckets::Buckets;
+use crate::tree::NONE;
+
+/// Points of the ground.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Points {
+    /// Metres southward and eastward.
+    pub place: Vec<[f64; 2]>,
+    /// Metres upward.
+    pub height: Vec<f64>,
+    /// Metres within which a point is joined to others; of two points the mean counts.
+    pub reach: Vec<f64>,
+    /// Whether rivers end there.
+    pub is_root: Vec<bool>,
+}
+
+/// A way to a root from every point that has one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forest {
+    /// The next point of each; [`u32::MAX`] of roots and of points without a way.
+    pub down: Vec<u32>,
+    /// The cost of the way; infinite where there is none.
+    pub cost: Vec<f64>,
+    /// Points with a way, each after the one that it goes to.
+    pub order: Vec<u32>,
+}
+
+/// Rivers over a forest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawn {
+    /// Points that the river at each has come by, itself among them: 1 + Σ of those that flow into it; 0 off rivers.
+    pub drainage: Vec<u32>,
+    /// Heights, along rivers corrected: none rises downstream.
+    pub height: Vec<f64>,
+}
+
+/// Cost of the arc from `a` to `b` (row, column, height in metres) as water flows.
+///
+/// With d = ‖b − a‖ and s = (b − a)·z/d it is w = d·(1 − s/2), uphill times C², downhill over C.
+pub fn cost(a: [f64; 3], b: [f64; 3], climb: f64) -> f64 {
+    let [y, x, z] = [0, 1, 2].map(|k| b[k] - a[k]);
+    let w = (y * y + x * x + z * z).sqrt() - z / 2.0;
+    match z {
+        z if z > 0.0 => climb * climb * w,
+        z if z < 0.0 => w / climb,
+        _ => w,
+    }
+}
+
+/// The cheapest ways to roots (Dijkstra 1959, doi:10.1007/BF01386390); of equal ones that to the lower number.
+pub fn grow(points: &Points, climb: f64) -> Forest {
+    let Points { place, height, reach, is_root } = points;
+    let count = place.len();
+    let far = reach.iter().copied().fold(1e-3, f64::max);
+    let least = [0, 1].map(|k| place.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min));
+    let most = [0, 1].map(|k| place.iter().map(|p| p[k]).fold(0.0, f64::max));
+    let shifted = |n: usize| [0, 1].map(|k| place[n][k] - least[k]);
+    let mut near = Buckets::new([0, 1].map(|k| (most[k] - least[k]).max(0.0) as usize + 1), far);
+    (0..count).for_each(|n| near.add(shifted(n), n as u32));
+    let solid = |n: usize| [place[n][0], place[n][1], height[n]];
+    let mut forest = Forest { down: vec![NONE; count], cost: vec![f64::INFINITY; count], order: Vec::new() };
+    let mut done = vec![false; count];
+    let mut heap = BinaryHeap::new();
+    for root in (0..count).filter(|n| is_root[*n]) {
+        forest.cost[root] = 0.0;
+        heap.push(Reverse((0u64, root as u32)));
+    }
+    // Bits of floats that are not negative are in the order of these.
+    while let Some(Reverse((_, at))) = heap.pop() {
+        let n = at as usize;
+        if std::mem::replace(&mut done[n], true) {
+            continue;
+        }
+        forest.order.push(at);
+        near.around(shifted(n), far, |from| {
+            let m = from as usize;
+            let [dy, dx] = [place[m][0] - place[n][0], place[m][1] - place[n][1]];
+            if done[m] || (dy * dy + dx * dx).sqrt() >= (reach[m] + reach[n]) / 2.0 {
+                return;
+            }
+            let way = forest.cost[n] + cost(solid(m), solid(n), climb);
+            if way < forest.cost[m] || (way == forest.cost[m] && !is_root[m] && at < forest.down[m]) {
+                (forest.cost[m], forest.down[m]) = (way, at);
+                heap.push(Reverse((way.to_bits(), from)));
+            }
+        });
+    }
+    forest
+}
+
+/// Draws the rivers that begin at `sources`: corrects heights along them and counts points.
+pub fn draw(points: &Points, forest: &Forest, sources: &[u32]) -> Drawn {
+    let mut drainage = vec![0u32; points.place.len()];
+    for source in sources {
+        let mut at = *source;
+        while at != NONE && drainage[at as usize] == 0 {
+            drainage[at as usize] = 1;
+            at = forest.down[at as usize];
+        }
+    }
+    let mut height = points.height.clone();
+    for n in forest.order.iter().rev().map(|n| *n as usize).filter(|n| forest.down[*n] != NONE) {
+        let down = forest.down[n] as usize;
+        if drainage[n] > 0 {
+            drainage[down] += drainage[n];
+            height[down] = height[down].min(height[n]);
+        }
+    }
+    Drawn { drainage, height }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Five points, worked by hand. Seen from above (metres), with heights; the sea stands at −1, arcs are shorter than 6, C = 2:
+    ///
+    /// ```text
+    ///                     d 3
+    ///                      |
+    ///   a −3 ---- b 0 ---- c 3 ---- e 0          a–b, b–c, c–e and c–d are 4 apart, b–d and d–e √32
+    /// ```
+    ///
+    /// Since d·s is the rise Δ, w = d − Δ/2.
+    ///
+    /// * a is sea: 0.
+    /// * b→a falls by 3 over a length of √(16 + 9) = 5: w = 5 + 1.5 = 6.5, downhill 6.5/2 = 3.25. So b costs 3.25.
+    /// * c→b is the same: c costs 3.25 + 3.25 = 6.5.
+    /// * d→b falls by 3 over √(32 + 9) = 6.4031: w = 7.9031, /2 = 3.9516: 7.2016 in all. By c it would be level, 4 long, w = 4: 10.5 in
+    ///   all. So d goes to b.
+    /// * e→c climbs 3 over 5: w = 5 − 1.5 = 3.5, uphill ·4 = 14: 20.5 in all. By d: w = 6.4031 − 1.5 = 4.9031, ·4 = 19.6125,
+    ///   26.81 in all. So e goes to c.
+    /// * Correction, from sources downward: e 0, so c may be 0 at most, so b 0; d stays 3; a stays −3.
+    /// * Drainage: e 1, d 1, c 1 + 1 = 2, b 1 + 2 + 1 = 4, a 5. Half-widths Q = √D: 1, 1, √2, 2.
+    #[test]
+    fn five_points_by_hand() {
+        let [a, b, c, d, e] = [0, 1, 2, 3, 4];
+        let points = Points {
+            place: vec![[4.0, 0.0], [4.0, 4.0], [4.0, 8.0], [0.0, 8.0], [4.0, 12.0]],
+            height: vec![-3.0, 0.0, 3.0, 3.0, 0.0],
+            reach: vec![6.0; 5],
+            is_root: vec![true, false, false, false, false],
+        };
+        let forest = grow(&points, 2.0);
+        assert_eq!(forest.down, [NONE, a, b, b, c]);
+        let expected = [0.0, 3.25, 6.5, 7.2016, 20.5];
+        for (cost, expected) in forest.cost.iter().zip(expected) {
+            assert!((cost - expected).abs() < 1e-4, "{cost} {expected}");
+        }
+        assert_eq!(forest.order, [a, b, c, d, e]);
+        let drawn = draw(&points, &forest, &[b, c, d, e]);
+        assert_eq!(drawn.drainage, [5, 4, 2, 1, 1]);
+        assert_eq!(drawn.height, [-3.0, 0.0, 0.0, 3.0, 0.0]);
+        // Of d alone: its way, and nothing else.
+        assert_eq!(draw(&points, &forest, &[d]).drainage, [3, 2, 0, 1, 0]);
+    }
+
+    #[test]
+    fn ways_are_the_cheapest_of_all() {
+        use thalweg_core::base::rng::Key;
+        for seed in 0..20u64 {
+            let key = Key::new(seed, "graph");
+            let count = 40;
+            let draw = |n: usize, k: u64| key.and(n as u64).and(k).unit();
+            let points = Points {
+                place: (0..count).map(|n| [50.0 + 100.0 * draw(n, 0), 200.0 * draw(n, 1)]).collect(),
+                height: (0..count).map(|n| (20.0 * draw(n, 2)).floor()).collect(),
+                reach: (0..count).map(|n| 20.0 + 30.0 * draw(n, 3)).collect(),
+                is_root: (0..count).map(|n| n % 17 == 0).collect(),
+            };
+            // Bellman and Ford: every arc again and again.
+            let mut cost_of: Vec<f64> =
+                points.is_root.iter().map(|root| if *root { 0.0 } else { f64::INFINITY }).collect();
+            let solid = |n: usize| [points.place[n][0], points.place[n][1], points.height[n]];
+            for _ in 0..count {
+                for (a, b) in (0..count).flat_map(|a| (0..count).map(move |b| (a, b))).filter(|(a, b)| a != b) {
+                    let [y, x] = [0, 1].map(|k| points.place[a][k] - points.place[b][k]);
+                    if (y * y + x * x).sqrt() < (points.reach[a] + points.reach[b]) / 2.0 {
+                        cost_of[a] = cost_of[a].min(cost_of[b] + cost(solid(a), solid(b), 3.0));
+                    }
+                }
+            }
+            assert_eq!(grow(&points, 3.0).cost, cost_of);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Poisson-disc sampling that is keyed by places: the same points in whatever window of the world.
+
+use crate::Site;
+use crate::sampled::Sampling;
+use crate::sampled::buckets::Buckets;
+use crate::sampled::forest::Points;
+use thalweg_core::base::rng::Key;
+use thalweg_flow::Part;
+
+/// Distance d₆ within which points are joined, in spacings: a point has some six neighbours within it.
+const JOINED: f64 = 1.9;
+
+/// Candidates to a spacing along each axis.
+const CANDIDATES: f64 = 4.0;
+
+/// Cells to a spacing at least: no more candidates than cells.
+const LEAST: f64 = 4.0;
+
+/// Points, and what they stand for.
+pub struct Sampled {
+    /// The points.
+    pub points: Points,
+    /// Index of each point's cell.
+    pub cells: Vec<u32>,
+    /// Points at springs.
+    pub springs: Vec<u32>,
+}
+
+/// So many spacings from its edge a window's samples are the world's: four tiles, one for what open edges are asked first, and one that
+/// the slope is taken over.
+#[cfg(test)]
+const FELT: f64 = 6.0;
+
+/// Who is asked first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Given,
+    Rim,
+    Free,
+}
+
+struct Candidate {
+    class: Class,
+    /// Number of its tile among four.
+    phase: u8,
+    rank: u64,
+    /// Row and column in cells.
+    place: [f64; 2],
+    spring: bool,
+}
+
+/// Samples the ground of a site.
+///
+/// Every place within a lattice of a quarter of the spacing has a candidate, somewhere in its square, and a rank by chance. The lattice
+/// is the world's, and so are tiles as wide as the spacing, which take turns: first those of even rows and columns, at last
+/// those of odd ones. In the order of turns, then ranks, each candidate becomes a point that has no point within r. So no two
+/// points are closer than r, and from nowhere is it 2·r to the next: the candidate of one's own square is at most 0.36·r away,
+/// and that one within r of a point. Springs, mouths and, where there is no sea, open edges are asked before the others.
+///
+/// Tiles that are asked in the same turn are farther apart than the spacing, so a point depends on no tile beyond
+/// the third from its own: the samples of a window are those of the world, exactly, from six spacings inward.
+pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
+    let grid = site.land.grid;
+    let cell = grid.cell;
+    let [rows, cols] = grid.size;
+    let ground = site.land.ground.as_slice();
+    let index = |[y, x]: [f64; 2]| (y as usize).min(rows - 1) * cols + (x as usize).min(cols - 1);
+    let finest = 1.0 - sampling.relief;
+    let spacing = (sampling.spacing / cell).max(LEAST / finest).min((rows + cols) as f64 * 2.0);
+    let parts = site.land.parts();
+    let parts = parts.as_slice();
+    let mut asked: Vec<Candidate> = Vec::new();
+    let middle = |k: usize| [(k / cols) as f64 + 0.5, (k % cols) as f64 + 0.5];
+    let rank = |k: usize| key.and(1).cell(grid.world_cell(k / cols, k % cols)).bits();
+    let phase = |place: [f64; 2]| {
+        let odd = |axis: usize| ((place[axis] + grid.origin[axis] as f64) / spacing).floor().rem_euclid(2.0) as u8;
+        2 * odd(0) + odd(1)
+    };
+    for spring in site.springs {
+        let k = spring.cell[0] * cols + spring.cell[1];
+        asked.push(Candidate { class: Class::Given, phase: 0, rank: rank(k), place: middle(k), spring: true });
+    }
+    let has_sea = (0..grid.len()).any(|k| site.is_sea(k) && !site.is_void(k));
+    for (k, part) in parts.iter().enumerate() {
+        let class = match part {
+            Part::Sink if !site.is_sea(k) => Class::Given,
+            Part::Rim if !has_sea => Class::Rim,
+            _ => continue,
+        };
+        asked.push(Candidate { class, phase: phase(middle(k)), rank: rank(k), place: middle(k), spring: false });
+    }
+    let step = spacing * finest / CANDIDATES;
+    let squares = [0, 1].map(|axis| {
+        let first = (grid.origin[axis] as f64 / step).floor() as i64;
+        first..((grid.origin[axis] + grid.size[axis] as i64) as f64 / step).ceil() as i64
+    });
+    for i in squares[0].clone() {
+        for j in squares[1].clone() {
+            let chance = key.and(2).cell([i, j]);
+            let [u, v] = chance.pair();
+            let place = [
+                (i as f64 + u) * step - grid.origin[0] as f64, //
+                (j as f64 + v) * step - grid.origin[1] as f64,
+            ];
+            let inside = place[0] >= 0.0 && place[1] >= 0.0 && place[0] < rows as f64 && place[1] < cols as f64;
+            if inside && !site.is_void(index(place)) && !site.is_barred(index(place)) {
+                let rank = chance.and(3).bits();
+                asked.push(Candidate { class: Class::Free, phase: phase(place), rank, place, spring: false });
+            }
+        }
+    }
+    let turn = |of: &Candidate| (of.class, of.phase, of.rank);
+    asked.sort_unstable_by(|a, b| turn(a).cmp(&turn(b)).then(a.place[0].total_cmp(&b.place[0])));
+    let radius = |place: [f64; 2]| {
+        if sampling.relief == 0.0 {
+            return spacing;
+        }
+        // By the slope over a spacing: half of the closeness at a slope of one in four.
+        let at = |dy: f64, dx: f64| f64::from(ground[index([(place[0] + dy).max(0.0), (place[1] + dx).max(0.0)])].0);
+        let half = spacing / 2.0;
+        let [south, east] = [at(half, 0.0) - at(-half, 0.0), at(0.0, half) - at(0.0, -half)];
+        let slope = (south * south + east * east).sqrt() / thalweg_core::terrain::height::UNITS / (spacing * cell);
+        spacing * (1.0 - sampling.relief * slope / (slope + 0.25))
+    };
+    let mut near = Buckets::new(grid.size, spacing);
+    let mut sampled = Sampled {
+        points: Points { place: vec![], height: vec![], reach: vec![], is_root: vec![] },
+        cells: vec![],
+        springs: vec![],
+    };
+    let mut taken: Vec<([f64; 2], f64)> = Vec::new();
+    for candidate in asked {
+        let own = radius(candidate.place);
+        let mut free = true;
+        near.around(candidate.place, spacing, |n| {
+            let (other, radius) = taken[n as usize];
+            let [dy, dx] = [other[0] - candidate.place[0], other[1] - candidate.place[1]];
+            let least = if candidate.class == Class::Given { 1e-6 } else { own.min(radius) };
+            free &= dy * dy + dx * dx >= least * least;
+        });
+        if !free {
+            continue;
+        }
+        let n = taken.len() as u32;
+        near.add(candidate.place, n);
+        taken.push((candidate.place, own));
+        let k = index(candidate.place);
+        sampled.points.place.push(candidate.place.map(|x| x * cell));
+        sampled.points.height.push(ground[k].metres());
+        sampled.points.reach.push(JOINED * own * cell);
+        let is_edge = !has_sea && parts[k] == Part::Rim && candidate.class != Class::Free;
+        sampled.points.is_root.push(parts[k] == Part::Sink || is_edge);
+        sampled.cells.push(k as u32);
+        if candidate.spring {
+            sampled.springs.push(n);
+        }
+    }
+    sampled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::field::{Field, Window};
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+    use thalweg_flow::Land;
+
+    fn plain(grid: &Grid) -> Field<Height> {
+        Field::generate(grid.size, |i, _| Height::saturating(10.0 + i as f64))
+    }
+
+    fn sampled(grid: &Grid, sampling: &Sampling) -> Sampled {
+        let ground = plain(grid);
+        points(&Site::of(Land { grid, ground: &ground, nodata: None, outlets: &[] }), sampling, Key::new(5, "points"))
+    }
+
+    #[test]
+    fn points_are_r_apart_and_nowhere_is_two_r_away_from_all() {
+        let grid = Grid::new([200, 160], 10.0).unwrap();
+        let sampling = Sampling { spacing: 90.0, ..Sampling::default() };
+        let Points { place, reach, .. } = sampled(&grid, &sampling).points;
+        let apart = |a: [f64; 2], b: [f64; 2]| ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt();
+        let mut neighbours = 0;
+        for (k, a) in place.iter().enumerate() {
+            assert!(place[..k].iter().all(|b| apart(*a, *b) >= 90.0));
+            neighbours += place.iter().filter(|b| apart(*a, **b) < reach[0]).count() - 1;
+        }
+        for (y, x) in (0..200).flat_map(|i| (0..160).map(move |j| (f64::from(i) * 10.0, f64::from(j) * 10.0))) {
+            assert!(place.iter().any(|p| apart(*p, [y, x]) < 180.0));
+        }
+        // Points at the edge have fewer: some six inside.
+        let mean = neighbours as f64 / place.len() as f64;
+        assert!((4.8..6.8).contains(&mean), "{mean} neighbours");
+        // Steeper ground, closer points: a slope of 0.1 with relief 0.5 takes a seventh off.
+        let steep = sampled(&grid, &Sampling { relief: 0.5, ..sampling }).points.place.len() as f64;
+        assert!((1.2..1.8).contains(&(steep / place.len() as f64)), "{steep} of {}", place.len());
+    }
+
+    #[test]
+    fn windows_have_the_points_of_the_world() {
+        // Open edges, which are asked first, and a sea, with which they are not; the same distance everywhere, and not.
+        for (sea, relief) in [(None, 0.0), (Some(10.5), 0.0), (Some(10.5), 0.5)] {
+            let mut world = Grid::new([300, 300], 10.0).unwrap();
+            world.sea_level = sea.map(Height::saturating);
+            let sampling = Sampling { spacing: 80.0, relief, ..Sampling::default() };
+            let hill = |grid: &Grid| {
+                Field::generate(grid.size, |i, j| {
+                    let [y, x] = grid.world_cell(i, j).map(|n| n as f64 - 150.0);
+                    Height::saturating(400.0 - (y * y + 2.0 * x * x).sqrt())
+                })
+            };
+            let places = |grid: &Grid| {
+                let ground = hill(grid);
+                let land = Land { grid, ground: &ground, nodata: None, outlets: &[] };
+                let [y, x] = grid.origin.map(|n| n as f64 * grid.cell);
+                let points = points(&Site::of(land), &sampling, Key::new(5, "points")).points.place;
+                points.into_iter().map(|p| [p[0] + y, p[1] + x]).collect::<Vec<_>>()
+            };
+            let all = places(&world);
+            for (start, size) in [([0, 60], [300, 200]), ([37, 11], [211, 203]), ([101, 90], [140, 190])] {
+                let part = world.window(Window { start, size });
+                let far = |p: &&[f64; 2]| {
+                    (0..2).all(|k| {
+                        let (low, high) = (start[k] as f64 * 10.0, (start[k] + size[k]) as f64 * 10.0);
+                        (low + FELT * 80.0..high - FELT * 80.0).contains(&p[k])
+                    })
+                };
+                let here = places(&part);
+                let [a, b] = [&all, &here].map(|of| of.iter().filter(far).collect::<Vec<_>>());
+                assert!(a.len() > 20 && a.len() == b.len(), "{} and {}", a.len(), b.len());
+                let same = |p: &&[f64; 2]| b.iter().any(|q| (q[0] - p[0]).abs() + (q[1] - p[1]).abs() < 1e-6);
+                assert!(a.iter().all(same), "{sea:?} {relief} {start:?}");
+            }
+        }
+    }
+}

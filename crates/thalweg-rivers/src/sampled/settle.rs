@@ -1,0 +1,38 @@
+//! Ground that never rises along the report's rivers.
+
+use crate::network::{Mouth, Network, Source};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+
+/// Lets no path rise, by lowering what stands in the way: where two rivers' channels overlap, the lower cut is both's.
+/// Says whether it changed anything.
+pub(super) fn settle(network: &Network, ground: &mut Field<Height>) -> bool {
+    let mut changed = false;
+    let mut arriving: Vec<Vec<(u32, Height)>> = vec![Vec::new(); network.rivers.len()];
+    for number in network.order.iter().map(|river| *river as usize) {
+        let river = &network.rivers[number];
+        arriving[number].sort_unstable();
+        let mut came = arriving[number].iter().peekable();
+        let mut lowest = match river.source {
+            Source::Parts { river, vertex } => {
+                let path = &network.rivers[river as usize].path;
+                let above = path[..path.partition_point(|(_, at)| *at < vertex)].last();
+                above.map_or(Height::MAX, |(k, _)| ground[*k as usize])
+            }
+            _ => Height::MAX,
+        };
+        for (k, vertex) in &river.path {
+            while let Some((_, height)) = came.next_if(|(at, _)| at <= vertex) {
+                lowest = lowest.min(*height);
+            }
+            let height = &mut ground[*k as usize];
+            changed |= lowest < *height;
+            *height = lowest.min(*height);
+            lowest = *height;
+        }
+        if let (Mouth::Joins { river: other, vertex }, true) = (river.mouth, lowest < Height::MAX) {
+            arriving[other as usize].push((vertex, lowest));
+        }
+    }
+    changed
+}

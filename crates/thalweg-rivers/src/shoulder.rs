@@ -1,0 +1,98 @@
+//! The cells beside a line that the ground under it is drawn by.
+//!
+//! Between the middles of cells the ground is drawn from one to the next. A channel of a single cell is a groove there, out of which a
+//! smooth line runs wherever it leaves the middles: half of it lay under the walls. So the cells from which the ground under a line
+//! is drawn are the river's own, and none of them stands higher than the line where it passes them last.
+
+use std::collections::BTreeMap;
+
+use crate::Site;
+use crate::drawn::Stencil;
+use crate::network::{Mouth, Network, River, Source};
+use crate::tree::around;
+
+/// Share of the drawn height under which a cell is let be.
+const LIGHT: f64 = 0.01;
+
+/// Steps along a line and across it from which its cells are found, in cells: across as a share of its width and at most so far.
+const STEP: f64 = 0.25;
+const ACROSS: [f64; 2] = [0.8, 0.5];
+
+/// For how many vertices a line may be away from a cell to which it comes again.
+const AWAY: u32 = 2;
+
+/// Gives runs the free cells beside their lines, and each cell the last vertex that the line has beside it. Of two rivers the one
+/// downstream has the first choice; rims of other lakes, and what would let a lake out, are left.
+pub(super) fn widen(site: &Site<'_>, network: &mut Network) {
+    let mut taken = vec![false; network.lake.len()];
+    for (k, _) in network.rivers.iter().flat_map(River::cells) {
+        taken[k] = true;
+    }
+    for number in network.order.clone().into_iter().rev().map(|river| river as usize) {
+        let river = &network.rivers[number];
+        let wet = |k: usize| network.lake[k] > 0 || site.is_sea(k) || site.is_void(k);
+        let own_lake = |lake: u32| river.source == Source::Lake(lake - 1) || river.mouth == Mouth::Lake(lake - 1);
+        let may = |k: usize| {
+            let keeps = |n: usize| {
+                let lake = network.lake[n];
+                let low = river.base.is_some_and(|base| !taken[n] && !wet(n) && site.land.ground[n] < base);
+                !low && (lake == 0 || own_lake(lake))
+            };
+            !taken[k] && !wet(k) && !site.is_barred(k) && around(network.size, k).all(keeps)
+        };
+        let mut last: BTreeMap<u32, u32> = river.cells().map(|(k, vertex)| (k as u32, vertex as u32)).collect();
+        let mut found = Vec::new();
+        beside(river, network.size, network.cell, |k, vertex| match last.get_mut(&(k as u32)) {
+            Some(known) if *known < vertex && vertex - *known <= AWAY => *known = vertex,
+            Some(_) => {}
+            None if may(k) => {
+                last.insert(k as u32, vertex);
+                found.push(k as u32);
+            }
+            None => {}
+        });
+        found.iter().for_each(|k| taken[*k as usize] = true);
+        assign(&mut network.rivers[number], &last, found);
+    }
+}
+
+/// Calls `visit` with the cells by which the ground under a line is drawn, and the vertex to which it then comes.
+fn beside(river: &River, size: [usize; 2], cell: f64, mut visit: impl FnMut(usize, u32)) {
+    for (at, vertex) in river.vertices.iter().enumerate() {
+        let before = river.vertices[at.saturating_sub(1)].place;
+        let [y, x] = [vertex.place[0] - before[0], vertex.place[1] - before[1]];
+        let length = (y * y + x * x).sqrt();
+        let steps = (length / STEP).ceil().max(1.0);
+        let across = (ACROSS[0] * vertex.width / 2.0 / cell).min(ACROSS[1]) / length.max(1e-9);
+        for step in 1..=steps as usize {
+            let t = step as f64 / steps;
+            for side in [0.0, across, -across] {
+                let place = [before[0] + t * y - side * x, before[1] + t * x + side * y];
+                Stencil::of(size, place).heavier(LIGHT).for_each(|k| visit(k, at as u32));
+            }
+        }
+    }
+}
+
+/// Gives a run the cells that were found, each with the first station that is as low as it must be.
+fn assign(river: &mut River, last: &BTreeMap<u32, u32>, found: Vec<u32>) {
+    let mut low: Vec<u32> = (0..river.vertices.len() as u32).collect();
+    let mut lowest = 0;
+    let mut stations = Vec::new();
+    for station in river.stations() {
+        let vertices = station.cells.iter().filter_map(|k| last.get(k)).copied();
+        lowest = vertices.fold(lowest.max(station.last as u32), u32::max);
+        low[station.first..=station.last].fill(lowest);
+        if !station.cells.is_empty() {
+            stations.push((station.last as u32, lowest));
+        }
+    }
+    for k in found {
+        let first = stations.partition_point(|(_, low)| *low < last[&k]);
+        if let Some((vertex, _)) = stations.get(first).or(stations.last()) {
+            river.aside.push((k, *vertex));
+        }
+    }
+    river.aside.sort_unstable_by_key(|(k, vertex)| (*vertex, *k));
+    river.low = low;
+}

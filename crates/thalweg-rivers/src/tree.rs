@@ -1,0 +1,302 @@
+//! [`Tree`]: the cells of rivers, linked downstream, and the stems that they make up.
+
+use crate::network::{FLOW, SHARES};
+use crate::route::Drained;
+use crate::{Design, LEAST_CELLS, Site};
+use thalweg_core::base::clock::YEAR;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Edge;
+use thalweg_flow as flow;
+use thalweg_flow::lot;
+
+/// No node.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Stems of fewer nodes, without tributaries, are let go.
+const SHORTEST: usize = 4;
+
+/// Cells of rivers as nodes, in the order of their cells.
+pub(super) struct Tree {
+    /// Index of each node's cell.
+    pub cells: Vec<u32>,
+    /// The node that it runs into.
+    pub down: Vec<u32>,
+    /// The node from which most of its water comes.
+    pub up: Vec<u32>,
+    /// Discharge that comes in at the node itself, in parts of 1 m³/s.
+    pub inflow: Vec<i64>,
+    /// The same for catchment, in parts of a cell.
+    pub ground: Vec<i64>,
+    /// All that runs through it.
+    pub flow: Vec<i64>,
+    pub area: Vec<i64>,
+    /// Nodes, each after those that run into it.
+    pub order: Vec<u32>,
+    /// Catchment from which on there is a river, in parts of a cell.
+    least: i64,
+    /// Nodes that are rivers because springs or waypoints are there.
+    given: Vec<bool>,
+}
+
+/// A river from a head to where it joins a greater one or ends.
+pub(super) struct Stem {
+    /// Its nodes, downstream.
+    pub nodes: Vec<u32>,
+    /// The node of another stem that it joins.
+    pub joins: Option<u32>,
+}
+
+impl Tree {
+    /// The rivers of drained land.
+    pub fn grow(site: &Site<'_>, design: &Design, drained: &Drained) -> Result<Self> {
+        let grid = site.land.grid;
+        let cols = grid.cols();
+        let least = (design.catchment / grid.cell_area()).max(f64::from(LEAST_CELLS)) * SHARES;
+        let least = least.ceil().min(i64::MAX as f64 / 2.0) as i64;
+        let dry = |k: usize| !site.is_void(k) && !site.is_sea(k);
+        let mut is_river = Field::generate(grid.size, |i, j| {
+            let k = i * cols + j;
+            dry(k) && drained.gathered.at(k) >= least
+        });
+        let places = site.springs.iter().map(|spring| spring.cell).chain(site.passes.iter().map(|pass| pass.cell));
+        let mut given = Vec::new();
+        for [i, j] in places {
+            let mut next = Some(i * cols + j);
+            while let Some(k) = next.filter(|k| dry(*k) && !is_river[*k]) {
+                is_river[k] = true;
+                given.push(k);
+                next = drained.directions.next(k);
+            }
+        }
+        let cells: Vec<u32> = (0..is_river.len() as u32).filter(|k| is_river[*k as usize]).collect();
+        drop(is_river);
+        let node = |k: usize| cells.binary_search(&(k as u32)).map_or(NONE, |n| n as u32);
+        let down: Vec<u32> = cells.iter().map(|k| drained.directions.next(*k as usize).map_or(NONE, node)).collect();
+        // What comes in at a node is what drains through it, less what the nodes above bring.
+        let mut ground: Vec<i64> = cells.iter().map(|k| drained.gathered.at(*k as usize)).collect();
+        for (k, n) in down.iter().enumerate().filter(|(_, n)| **n != NONE) {
+            ground[*n as usize] -= drained.gathered.at(cells[k] as usize);
+        }
+        let yields = design.runoff * grid.cell_area() / YEAR / SHARES * FLOW;
+        let parts = |flow: f64| flow.round().clamp(0.0, 4e15) as i64;
+        let mut inflow: Vec<i64> = ground.iter().map(|shares| parts(*shares as f64 * yields)).collect();
+        for spring in site.springs {
+            let [i, j] = spring.cell;
+            if let Some(inflow) = inflow.get_mut(node(i * cols + j) as usize) {
+                *inflow = inflow.saturating_add(parts(spring.rate * FLOW));
+            }
+        }
+        let n = cells.len();
+        let mut is_given = vec![false; n];
+        given.into_iter().for_each(|k| is_given[node(k) as usize] = true);
+        let up = vec![NONE; n];
+        let (flow, area, order) = (vec![], vec![], vec![]);
+        let mut tree = Self { cells, down, up, inflow, ground, flow, area, order, least, given: is_given };
+        tree.leave(site);
+        tree.uncross(site);
+        tree.sum(site);
+        Ok(tree)
+    }
+
+    /// Lets rivers that come to an open edge leave there, and not run along it.
+    fn leave(&mut self, site: &Site<'_>) {
+        let [rows, cols] = site.land.grid.size;
+        let open = site.land.grid.edges.map(|edge| edge == Edge::Open);
+        let sides = |k: usize| [k < cols, k % cols + 1 == cols, k / cols + 1 == rows, k.is_multiple_of(cols)];
+        for n in 0..self.cells.len() {
+            if let Some(to) = self.cells.get(self.down[n] as usize) {
+                let (here, there) = (sides(self.cells[n] as usize), sides(*to as usize));
+                if (0..4).any(|side| here[side] && there[side] && open[side]) {
+                    self.down[n] = NONE;
+                }
+            }
+        }
+    }
+
+    /// Water that crosses other water in a corner of four cells (as it can across flats) is led into it.
+    fn uncross(&mut self, site: &Site<'_>) {
+        let cols = site.land.grid.cols();
+        for n in 0..self.cells.len() {
+            let (k, to) = (self.cells[n] as usize, self.down[n]);
+            if to == NONE {
+                continue;
+            }
+            let m = self.cells[to as usize] as usize;
+            let ([i, j], [r, c]) = ([k / cols, k % cols], [m / cols, m % cols]);
+            if i == r || j == c {
+                continue;
+            }
+            let [beside, other] = [i * cols + c, r * cols + j].map(|k| self.cells.binary_search(&(k as u32)));
+            let (Ok(beside), Ok(other)) = (beside, other) else { continue };
+            for (from, into) in [(beside, other), (other, beside)] {
+                if self.down[from] == into as u32 {
+                    // Straight over to where this water goes, or this water to where that goes, if that were a ring.
+                    if self.reaches(to, from as u32) { self.down[n] = into as u32 } else { self.down[from] = to }
+                }
+            }
+        }
+    }
+
+    /// Whether water of one node comes to another.
+    fn reaches(&self, from: u32, to: u32) -> bool {
+        let mut at = from;
+        while at != NONE && at != to {
+            at = self.down[at as usize];
+        }
+        at == to
+    }
+
+    /// Sums along the tree, its order, and which water is the main one where several meet: the most, of equals the first by
+    /// a hash of the cell.
+    fn sum(&mut self, site: &Site<'_>) {
+        let n = self.cells.len();
+        let mut donors = vec![0u8; n];
+        for down in self.down.iter().filter(|down| **down != NONE) {
+            donors[*down as usize] += 1;
+        }
+        self.order = (0..n as u32).filter(|n| donors[*n as usize] == 0).collect();
+        (self.flow, self.area) = (self.inflow.clone(), self.ground.clone());
+        let mut next = 0;
+        while let Some(at) = self.order.get(next).map(|at| *at as usize) {
+            next += 1;
+            let down = self.down[at] as usize;
+            if self.down[at] == NONE {
+                continue;
+            }
+            self.flow[down] = self.flow[down].saturating_add(self.flow[at]);
+            self.area[down] = self.area[down].saturating_add(self.area[at]);
+            donors[down] -= 1;
+            if donors[down] == 0 {
+                self.order.push(down as u32);
+            }
+        }
+        self.up = vec![NONE; n];
+        let rank = |k: u32| {
+            let cell = self.cells[k as usize] as usize;
+            (std::cmp::Reverse((self.area[k as usize], self.flow[k as usize])), lot(site.land.grid, cell), cell)
+        };
+        for k in 0..n as u32 {
+            let down = self.down[k as usize];
+            if down != NONE {
+                let main = self.up[down as usize];
+                if main == NONE || rank(k) < rank(main) {
+                    self.up[down as usize] = k;
+                }
+            }
+        }
+    }
+
+    /// Leads all water that leaves a lake (`within` says of each node which one it is in) out of it at one place:
+    /// where the most leaves that does not come back. What is no river any more without that water goes. Says whether anything changed.
+    pub fn join_outlets(&mut self, site: &Site<'_>, within: &[u32]) -> bool {
+        let mut exits: Vec<(u32, u32)> = Vec::new();
+        for (node, lake) in within.iter().enumerate().filter(|(_, lake)| **lake > 0) {
+            let below = within.get(self.down[node] as usize);
+            if below != Some(lake) {
+                exits.push((*lake, node as u32));
+            }
+        }
+        exits.sort_by_key(|(lake, node)| (*lake, std::cmp::Reverse(self.area[*node as usize]), *node));
+        let mut changed = false;
+        for exits in exits.chunk_by(|a, b| a.0 == b.0).filter(|exits| exits.len() > 1) {
+            let comes_back = |node: u32| {
+                let mut at = self.down[node as usize];
+                while at != NONE && within[at as usize] != exits[0].0 {
+                    at = self.down[at as usize];
+                }
+                at != NONE
+            };
+            // There is one: water runs in no ring.
+            let Some((_, main)) = exits.iter().copied().find(|(_, node)| !comes_back(*node)) else { continue };
+            for (_, node) in exits.iter().filter(|(_, node)| *node != main) {
+                self.down[*node as usize] = main;
+            }
+            changed = true;
+        }
+        if changed {
+            self.sum(site);
+            self.prune(within);
+            self.sum(site);
+        }
+        changed
+    }
+
+    /// Takes out nodes too small for a river; what comes in at them comes in below.
+    fn prune(&mut self, within: &[u32]) {
+        let n = self.cells.len();
+        let mut stays: Vec<bool> =
+            (0..n).map(|k| self.area[k] >= self.least || self.given[k] || within[k] > 0).collect();
+        for k in self.order.iter().map(|k| *k as usize) {
+            let down = self.down[k] as usize;
+            if stays[k] && self.down[k] != NONE {
+                stays[down] = true;
+            } else if self.down[k] != NONE {
+                self.inflow[down] = self.inflow[down].saturating_add(self.inflow[k]);
+                self.ground[down] = self.ground[down].saturating_add(self.ground[k]);
+            }
+        }
+        let mut number = vec![NONE; n];
+        (0u32..).zip((0..n).filter(|k| stays[*k])).for_each(|(new, k)| number[k] = new);
+        let kept = || (0..n).filter(|k| stays[*k]);
+        self.down = kept().map(|k| number.get(self.down[k] as usize).copied().unwrap_or(NONE)).collect();
+        self.inflow = kept().map(|k| self.inflow[k]).collect();
+        self.ground = kept().map(|k| self.ground[k]).collect();
+        self.given = kept().map(|k| self.given[k]).collect();
+        self.cells = kept().map(|k| self.cells[k]).collect();
+    }
+
+    /// The stems, each after the one that it joins; greater ones first. Short ones without tributaries are let go; what they
+    /// bring comes in where they joined. So are those that only cut a corner of the land.
+    pub fn stems(&mut self, site: &Site<'_>) -> Vec<Stem> {
+        let n = self.cells.len();
+        let mut joined = vec![false; n];
+        let is_end = |tree: &Self, k: usize| tree.down[k] == NONE || tree.up[tree.down[k] as usize] != k as u32;
+        for k in (0..n).filter(|k| self.down[*k] != NONE && is_end(self, *k)) {
+            joined[self.down[k] as usize] = true;
+        }
+        let mut stems: Vec<Stem> = Vec::new();
+        // Against the order: what a stem joins comes before it.
+        let ends: Vec<u32> = self.order.iter().rev().copied().filter(|k| is_end(self, *k as usize)).collect();
+        for end in ends {
+            let mut nodes = vec![end];
+            let mut at = end;
+            while self.up[at as usize] != NONE {
+                at = self.up[at as usize];
+                nodes.push(at);
+            }
+            nodes.reverse();
+            let joins = Some(self.down[end as usize]).filter(|node| *node != NONE);
+            let alone = !nodes.iter().any(|node| joined[*node as usize]);
+            let [i, j] = self.cell(end, site.land.grid.cols());
+            let [rows, cols] = site.land.grid.size;
+            let at_side = i == 0 || j == 0 || i + 1 == rows || j + 1 == cols;
+            match joins {
+                None if nodes.len() < SHORTEST && alone && at_side => {}
+                Some(node) if nodes.len() < SHORTEST && alone => {
+                    // All of it comes in at that node, now and whenever it is summed again.
+                    let node = node as usize;
+                    self.inflow[node] = self.inflow[node].saturating_add(self.flow[end as usize]);
+                    self.ground[node] = self.ground[node].saturating_add(self.area[end as usize]);
+                    for node in nodes {
+                        (self.inflow[node as usize], self.ground[node as usize]) = (0, 0);
+                    }
+                }
+                _ => stems.push(Stem { nodes, joins }),
+            }
+        }
+        stems
+    }
+
+    /// Row and column of a node's cell.
+    pub fn cell(&self, node: u32, cols: usize) -> [usize; 2] {
+        let k = self.cells[node as usize] as usize;
+        [k / cols, k % cols]
+    }
+}
+
+/// The neighbours of a cell inside a grid.
+pub(super) fn around(size: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
+    let cols = size[1];
+    flow::around(size, [k / cols, k % cols]).map(move |(_, [r, c])| r * cols + c)
+}

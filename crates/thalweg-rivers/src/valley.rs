@@ -1,0 +1,112 @@
+//! Floodplains and banks beside rivers.
+
+use crate::level::{self, around};
+use crate::network::{Network, RiverKind, Vertex};
+use crate::tree::around as neighbours;
+use crate::{Design, Site};
+use thalweg_core::base::cast::share_of;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+
+/// Least rise of a floodplain away from the water.
+const RISE: f64 = 0.01;
+
+/// Farthest that banks are laid back, in metres.
+const FARTHEST: f64 = 200.0;
+
+/// Share of a cut that the ground at the water's edge takes part in, and how many cells beyond it none does any more.
+///
+/// A slot of one cell is no valley: seen from above, one that runs across the grid's axes is a row of teeth.
+const EASE: (f64, f64) = (1.0, 3.0);
+
+/// Where banks run out, as a share of their breadth to either side of where they would meet level ground: the cut fades there, for
+/// valley sides steeper than banks are not met at all and would be left with a cliff.
+const FADE: f64 = 0.5;
+
+/// Lowers the ground beside the rivers to floodplains and banks; nothing is raised, and what holds water at a given level (the rims of
+/// lakes, the banks of rivers that run to a lake or the sea) keeps it.
+///
+/// Up to half a width from the line the ground may be as high as the water, over the floodplain it rises gently, and beyond as
+/// steeply as the design's `bank`, until that runs out; what is cut deep draws its nearest surroundings after it. Floodplains
+/// are as broad as the kind of river has them, but no broader than the level floor of the valley: hills are not planed off.
+pub(super) fn cut(
+    site: &Site<'_>,
+    design: &Design,
+    network: &Network,
+    numbers: &Field<u32>,
+    ground: &mut Field<Height>,
+) {
+    let before = site.land.ground.as_slice();
+    let cols = network.size[1];
+    let bank = design.bank.max(0.05);
+    let keeps = rims(site, network, numbers);
+    for river in &network.rivers {
+        for pair in river.vertices.windows(2) {
+            let plains = [0, 1].map(|end| plain(design, &pair[end]));
+            let cuts = [0, 1].map(|end: usize| {
+                let [i, j] = pair[end].cell(network.size);
+                (before[i * cols + j].metres() - pair[end].surface.metres()).max(0.0)
+            });
+            let slopes = ((cuts[0].max(cuts[1]) + 3.0) / bank).min(FARTHEST).max(EASE.1 * network.cell);
+            let reach = pair[0].width.max(pair[1].width) / 2.0 + plains[0].max(plains[1]) + (1.0 + FADE) * slopes;
+            around(network.size, pair, reach / network.cell, |i, j, t, apart| {
+                let k = i * cols + j;
+                if site.is_void(k) || site.is_sea(k) || network.lake[k] > 0 {
+                    return;
+                }
+                let mix = |a: f64, b: f64| a + t * (b - a);
+                let plain = mix(plains[0], plains[1]);
+                let off = apart * network.cell - mix(pair[0].width, pair[1].width) / 2.0;
+                let gentle = RISE.max(mix(pair[0].slope, pair[1].slope));
+                let over = gentle * off.clamp(0.0, plain) + bank.max(gentle) * (off - plain).max(0.0);
+                let water = mix(f64::from(pair[0].surface.0), f64::from(pair[1].surface.0));
+                let near = (1.0 - off.max(0.0) / network.cell / EASE.1).max(0.0);
+                let eased = f64::from(before[k].0) - EASE.0 * near * mix(cuts[0], cuts[1]) * UNITS;
+                let level = (water + over * UNITS).min(eased.max(water));
+                let withheld = |layer: Option<&Field<f32>>| layer.map_or(0.0, |layer| f64::from(share_of(layer[k])));
+                let out = ((off - plain) / slopes - 1.0 + FADE).clamp(0.0, 2.0 * FADE) / (2.0 * FADE);
+                let fade = 1.0 - out * out * (3.0 - 2.0 * out);
+                let share = (1.0 - withheld(site.protect)) * (1.0 - withheld(site.hardness)) * fade;
+                let cut = ((f64::from(before[k].0) - level) * share).max(0.0) as i32;
+                let mut target = Height(before[k].0 - cut);
+                if let Ok(rim) = keeps.binary_search_by_key(&(k as u32), |(cell, _)| *cell) {
+                    target = target.max(keeps[rim].1.min(before[k]));
+                }
+                let height = &mut ground[k];
+                *height = target.min(*height);
+            });
+        }
+    }
+}
+
+/// Breadth of the floodplain on either side of a vertex in metres.
+pub(super) fn plain(design: &Design, vertex: &Vertex) -> f64 {
+    let widths = match vertex.kind {
+        RiverKind::Torrent => 0.0,
+        RiverKind::StepPool => 1.0,
+        RiverKind::Braided => 4.0,
+        RiverKind::Meandering => 6.0,
+    };
+    (design.floodplain * widths * vertex.width).min((vertex.floor - vertex.width / 2.0).max(0.0))
+}
+
+/// Cells that hold water, in rising order, and its highest level there: beside lakes, and on the banks of rivers that stand no lower
+/// than the lake or the sea they run to, whoever else runs past them.
+pub(super) fn rims(site: &Site<'_>, network: &Network, numbers: &Field<u32>) -> Vec<(u32, Height)> {
+    let mut rims = Vec::new();
+    for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
+        let level = network.lakes[*lake as usize - 1].level;
+        let shore = neighbours(network.size, k).filter(|n| network.lake[*n] == 0);
+        rims.extend(shore.map(|n| (n as u32, level)));
+    }
+    for (number, river) in network.rivers.iter().enumerate() {
+        let Some(base) = river.base else { continue };
+        for at in 0..river.vertices.len() {
+            let banks = level::banks(site, network, numbers, number, at);
+            rims.extend(banks.into_iter().flatten().map(|k| (k as u32, base)));
+        }
+    }
+    rims.sort_unstable_by_key(|(cell, level)| (*cell, std::cmp::Reverse(*level)));
+    rims.dedup_by_key(|(cell, _)| *cell);
+    rims
+}

@@ -1,0 +1,189 @@
+//! Which cells a line passes, and which of its vertices lie in each.
+//!
+//! A cell has one level of water and one of its bed. They are those of the lowest vertex that has it beside itself: so the ground lies
+//! under every vertex, as it is in cells and as it is drawn between them, and lines, rasters, ribbons and ground tell of one surface.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+
+use crate::line_cells::walk;
+use crate::network::{Network, River};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+
+/// How far back along its way a line may come again to a cell that it has left, having only cut a corner.
+const BACK: usize = 8;
+
+/// A run's cells, each with the vertex whose levels it has.
+pub(super) type Cells = Vec<(u32, u32)>;
+
+/// Vertices of a run, from first to last, and the cells whose water stands at the level of a later one, the `low` one.
+pub(super) struct Station {
+    pub first: usize,
+    pub last: usize,
+    pub low: usize,
+    pub cells: Vec<u32>,
+}
+
+/// A cell on the way.
+struct Passed {
+    cell: usize,
+    /// The last vertex in it.
+    last: Option<u32>,
+}
+
+/// The cells that a line passes among those that are its `own`, downstream, and those that it passes aside of them in cutting
+/// corners. A cell without a vertex has the levels of the next one, or else of the one before.
+pub(super) fn lay(places: &[[f64; 2]], size: [usize; 2], own: impl Fn(usize) -> bool) -> [Cells; 2] {
+    let clamped = |at: [i64; 2]| {
+        let [i, j] = [0, 1].map(|k| (at[k].max(0) as usize).min(size[k] - 1));
+        i * size[1] + j
+    };
+    let mut way: Vec<Passed> = Vec::new();
+    let mut aside: Vec<(usize, usize)> = Vec::new();
+    let mut enter = |way: &mut Vec<Passed>, cell: usize| {
+        let back = way.iter().rev().take(BACK).position(|passed| passed.cell == cell);
+        let Some(back) = back else { return way.push(Passed { cell, last: None }) };
+        let here = way.len() - back;
+        // Vertices in cells aside are this one's.
+        let last = way[here - 1..].iter().rev().find_map(|passed| passed.last);
+        aside.extend(way.drain(here..).map(|passed| (passed.cell, cell)));
+        way[here - 1].last = last;
+    };
+    for (n, place) in places.iter().enumerate() {
+        match n.checked_sub(1).map(|before| places[before]) {
+            Some(before) => stretch(before, *place, |at, corner| {
+                let at = clamped(at);
+                match corner.map(clamped).filter(|corner| own(*corner)) {
+                    Some(corner) if way.last().is_none_or(|passed| passed.cell != at) => enter(&mut way, corner),
+                    _ => {}
+                }
+                enter(&mut way, at);
+            }),
+            None => enter(&mut way, clamped(place.map(|x| x.floor() as i64))),
+        }
+        if let Some(here) = way.last_mut() {
+            here.last = Some(n as u32);
+        }
+    }
+    let (mut path, mut waiting): (Cells, Vec<u32>) = Default::default();
+    for passed in way {
+        let owned = own(passed.cell);
+        if owned {
+            waiting.push(passed.cell as u32);
+        }
+        if let Some(last) = passed.last {
+            // At a cell of other water the levels are that one's: what comes before keeps to those before.
+            let levels = if owned { last } else { path.last().map_or(last, |(_, before)| *before) };
+            path.extend(waiting.drain(..).map(|cell| (cell, levels)));
+        }
+    }
+    let levels = path.last().map_or(places.len() as u32 - 1, |(_, before)| *before);
+    path.extend(waiting.drain(..).map(|cell| (cell, levels)));
+    let mut known: HashMap<u32, u32> = path.iter().copied().collect();
+    let mut beside: Cells = Vec::new();
+    // What a cell lies aside of may itself lie aside of a later one.
+    for (cell, by) in aside.into_iter().rev() {
+        let levels = known.get(&(by as u32)).copied().filter(|_| own(cell));
+        if let (Some(levels), Entry::Vacant(entry)) = (levels, known.entry(cell as u32)) {
+            entry.insert(levels);
+            beside.push((cell as u32, levels));
+        }
+    }
+    beside.sort_by_key(|(cell, vertex)| (*vertex, *cell));
+    [path, beside]
+}
+
+/// As [`walk`]; where the way goes straight through a corner, north-east or south-west, `visit` is also given the cell to whose
+/// place the corner belongs, and which it would not pass.
+pub(super) fn stretch(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2], Option<[i64; 2]>)) {
+    let mut before = from.map(|x| x.floor() as i64);
+    walk(from, to, |at| {
+        let across = (at[0] - before[0]) * (at[1] - before[1]) < 0;
+        visit(at, across.then_some([at[0].max(before[0]), at[1].max(before[1])]));
+        before = at;
+    });
+}
+
+/// Levels that a cell's water and bed must not exceed, since a line leads from there through the cell.
+pub(super) type Caps = BTreeMap<u32, [Height; 2]>;
+
+/// Where lines lead up, in cells of other rivers or of none: the cells, and the levels of water and bed before. Sea, lakes and missing
+/// data are `open`: there lines end or begin anew.
+pub(super) fn rises(
+    network: &Network,
+    [ground, levels]: [&Field<Height>; 2],
+    open: impl Fn(usize) -> bool,
+) -> Vec<(u32, [Height; 2])> {
+    let [rows, cols] = network.size;
+    let mut rises = Vec::new();
+    for river in &network.rivers {
+        let mut before: Option<[Height; 2]> = None;
+        for pair in river.vertices.windows(2) {
+            walk(pair[0].place, pair[1].place, |[i, j]| {
+                if i < 0 || j < 0 || i >= rows as i64 || j >= cols as i64 {
+                    return;
+                }
+                let k = i as usize * cols + j as usize;
+                if open(k) {
+                    before = None;
+                    return;
+                }
+                let here = [levels[k], ground[k]];
+                match before {
+                    Some(above) if here[1] > above[1] => rises.push((k as u32, above)),
+                    _ => before = Some(here),
+                }
+            });
+        }
+    }
+    rises
+}
+
+impl River {
+    /// The run's vertices by the cells that have their levels; the last ones may have none of their own.
+    pub(super) fn stations(&self) -> Vec<Station> {
+        let mut stations: Vec<Station> = Vec::new();
+        let mut first = 0;
+        for cells in self.path.chunk_by(|a, b| a.1 == b.1) {
+            let last = cells[0].1 as usize;
+            let low = self.low.get(last).map_or(last, |low| *low as usize);
+            stations.push(Station { first, last, low, cells: cells.iter().map(|(k, _)| *k).collect() });
+            first = last + 1;
+        }
+        for (k, vertex) in &self.aside {
+            let at = stations.partition_point(|station| station.last < *vertex as usize);
+            stations[at].cells.push(*k);
+        }
+        if first < self.vertices.len() {
+            let last = self.vertices.len() - 1;
+            stations.push(Station { first, last, low: last, cells: Vec::new() });
+        }
+        stations
+    }
+
+    /// The cells that have the levels of the run's vertices.
+    pub(super) fn cells(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.path.iter().chain(&self.aside).map(|(k, vertex)| (*k as usize, *vertex as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_have_the_levels_of_their_lowest_vertex() {
+        // Along a row, through a cell without a vertex, aside by a corner and back, and into a cell of other water.
+        let places = [[0.5, 0.5], [0.5, 1.2], [0.5, 3.5], [0.9, 3.6], [1.1, 3.7], [0.9, 3.8], [0.5, 4.5], [0.5, 5.5]];
+        let [path, aside] = lay(&places, [3, 6], |k| k != 5);
+        assert_eq!(path, [(0, 0), (1, 1), (2, 5), (3, 5), (4, 6)]);
+        assert_eq!(aside, [(9, 5)]);
+        // What is cut aside has the levels of the last vertex, be it itself aside.
+        let [path, aside] = lay(&[[0.5, 0.5], [0.97, 1.8], [1.03, 1.3], [0.6, 0.8]], [2, 3], |_| true);
+        assert_eq!((path, aside), (vec![(0, 3)], vec![(1, 3), (4, 3)]));
+        // Straight through a corner.
+        let [path, _] = lay(&[[1.5, 0.5], [0.5, 1.5]], [2, 2], |_| true);
+        assert_eq!(path, [(2, 0), (3, 1), (1, 1)]);
+    }
+}

@@ -1,0 +1,516 @@
+//! The laws that every model keeps, for the tests of one's own: same bits for any number of threads, state in the terrain
+//! alone, mass to the unit, no panic whatever the ground.
+//!
+//! ```
+//! use thalweg::laws;
+//! use thalweg::models::thermal::Thermal;
+//!
+//! # fn main() -> thalweg::Result<()> {
+//! for law in laws::LAWS {
+//!     law.check(&Thermal { distance: 90.0, ..Thermal::default() })?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Each law runs the model with its parameters as they are on small grounds of its own making, a second or less in an optimised
+//! build.
+
+use crate::run::tiles;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::rng::Key;
+use thalweg_core::declare::params::{ParamKind, Value};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{
+    CellType, Cells, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, STANDING, Terrain, VectorPart,
+};
+use thalweg_models::model::{Budget, Family, Model, Reach, Role, Tick};
+
+/// Something that every model keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct Law {
+    /// Its name, as errors say it.
+    pub name: &'static str,
+    /// What it asks, in a sentence.
+    pub says: &'static str,
+    holds: fn(&dyn Model) -> Result<(), How>,
+}
+
+/// All of them.
+pub const LAWS: &[Law] = &[
+    Law { name: "threads", says: "Any number of threads gives the same bits.", holds: threads },
+    Law { name: "state", says: "A stepper that is dropped between any two steps gives the same bits.", holds: state },
+    Law { name: "tiles", says: "Where its reach is finite, the model gives the same bits by tiles.", holds: tiled },
+    Law {
+        name: "turns",
+        says: "A model that draws nothing and knows no place gives the turned result of turned ground.",
+        holds: turns,
+    },
+    Law {
+        name: "loops",
+        says: "A looped world has no seam: seen from another of its cells on it gives the same bits, on any number of threads.",
+        holds: loops,
+    },
+    Law { name: "mass", says: "Ground after is ground before and what the ledger says, to the unit.", holds: mass },
+    Law {
+        name: "any ground",
+        says: "Any parameters in range on any ground give heights in range and finite layers, and no panic.",
+        holds: any_ground,
+    },
+    Law { name: "declaration", says: "What the model is, reads and leaves is declared.", holds: declaration },
+    Law { name: "factors", says: "A layer that holds nothing back changes nothing.", holds: factors },
+    Law {
+        name: "family",
+        says: "Base models and erosion change the ground of one land at least; analysis changes that of none.",
+        holds: family,
+    },
+];
+
+impl Law {
+    /// Tries the law on a model.
+    ///
+    /// # Errors
+    /// [`Error::Law`]: the model breaks it, or refuses to start or to step; it says how.
+    ///
+    /// # Panics
+    /// Where the model does.
+    pub fn check(&self, model: &dyn Model) -> Result<()> {
+        let broken = |how| Error::Law { model: model.about().name, law: self.name, how };
+        (self.holds)(model).map_err(|how| broken(how.0))
+    }
+}
+
+/// How a law is broken.
+struct How(String);
+
+impl<T: ToString> From<T> for How {
+    fn from(how: T) -> Self {
+        Self(how.to_string())
+    }
+}
+
+/// Breaks the law unless it holds.
+fn ask(holds: bool, how: impl FnOnce() -> String) -> Result<(), How> {
+    if holds { Ok(()) } else { Err(How(how())) }
+}
+
+const SEED: u64 = 20_260_701;
+
+/// Ground with slopes, hollows and roughness in cells of 30 m, and every input layer that the model knows.
+fn rough(model: &dyn Model, size: [usize; 2]) -> Result<Terrain, How> {
+    let key = Key::new(SEED, "rough");
+    let height = |i: usize, j: usize| {
+        let (y, x) = (i as f64 / 9.0, j as f64 / 11.0);
+        let hills = 60.0 * (libm::sin(y) + libm::cos(x * 1.3 + y)) + 2.0 * j as f64;
+        Height::saturating(hills + 9.0 * key.cell([i as i64, j as i64]).signed())
+    };
+    let mut terrain = Terrain::from_ground(Grid::new(size, 30.0)?, Field::generate(size, height))?;
+    furnish(model, &mut terrain)?;
+    Ok(terrain)
+}
+
+/// Gives the terrain each layer that the model needs or uses, with values that it must heed.
+fn furnish(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
+    let size = terrain.grid.size;
+    for spec in model.about().needs.iter().chain(model.about().uses) {
+        let key = Key::new(SEED, spec.name);
+        let unit = |i: usize, j: usize| key.cell([i as i64, j as i64]).unit();
+        let floats = |greatest: f64| Cells::Float(Field::generate(size, |i, j| (greatest * unit(i, j)) as f32));
+        let cells = match spec.cells {
+            CellType::Height => Cells::Height(Field::generate(size, |i, j| Height::saturating(3.0 * unit(i, j)))),
+            CellType::Float if STANDING.contains(spec) => {
+                Cells::Float(Field::generate(size, |i, j| 3.0 * unit(i, j) as f32))
+            }
+            CellType::Float if spec.unit == "m" => {
+                Cells::Float(Field::generate(size, |i, j| 500.0 * unit(i, j) as f32))
+            }
+            CellType::Float => floats(1.0),
+            // Numbers of kinds of soil are under 6.
+            CellType::Count => Cells::Count(Field::generate(size, |i, j| (6.0 * unit(i, j)) as u32)),
+        };
+        terrain.insert(spec, cells)?;
+    }
+    Ok(())
+}
+
+fn tick(step: u32) -> Tick {
+    Tick { key: Key::new(SEED, "law"), step }
+}
+
+/// Takes all the model's steps.
+fn run(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
+    let mut stepper = model.start(&terrain.grid)?;
+    (0..model.steps(&terrain.grid)).try_for_each(|step| stepper.step(terrain, tick(step)).map(drop))
+}
+
+/// Breaks the law where two terrains differ in a bit.
+fn ask_same(one: &Terrain, other: &Terrain, how: &str) -> Result<(), How> {
+    let (one, other) = (one.fingerprints(), other.fingerprints());
+    let names = one.keys().chain(other.keys());
+    let differs = names.into_iter().find(|name| one.get(*name) != other.get(*name));
+    ask(differs.is_none(), || format!("{} differs {how}", differs.map_or("nothing", String::as_str)))
+}
+
+fn threads(model: &dyn Model) -> Result<(), How> {
+    let with = |threads: usize| {
+        let mut terrain = rough(model, [150, 170])?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+        pool.install(|| run(model, &mut terrain))?;
+        Ok::<_, How>(terrain)
+    };
+    let one = with(1)?;
+    [2, 7].into_iter().try_for_each(|count| ask_same(&one, &with(count)?, &format!("with {count} threads")))
+}
+
+fn state(model: &dyn Model) -> Result<(), How> {
+    let mut whole = rough(model, [90, 70])?;
+    let mut dropped = whole.clone();
+    run(model, &mut whole)?;
+    for step in 0..model.steps(&dropped.grid) {
+        model.start(&dropped.grid)?.step(&mut dropped, tick(step))?;
+    }
+    ask_same(&whole, &dropped, "where the stepper is started anew for every step")
+}
+
+fn tiled(model: &dyn Model) -> Result<(), How> {
+    let mut whole = rough(model, [50, 660])?;
+    if model.reach(&whole.grid) == Reach::Whole {
+        return Ok(());
+    }
+    let mut swept = whole.clone();
+    run(model, &mut whole)?;
+    tiles::sweep(model, &mut swept, tick(0).key, 110)?;
+    ask_same(&whole, &swept, "by tiles")
+}
+
+fn turns(model: &dyn Model) -> Result<(), How> {
+    if model.about().placed {
+        return Ok(());
+    }
+    let about = model.about();
+    let specs = distinct(&[about.needs, about.uses, about.writes].concat());
+    let start = rough(model, [47, 61])?;
+    let mut straight = start.clone();
+    run(model, &mut straight)?;
+    for (turn, said) in [(turned as Turn, "on turned ground"), (mirrored, "on mirrored ground")] {
+        let mut other = transform(&specs, &start, turn);
+        run(model, &mut other)?;
+        ask_same(&transform(&specs, &straight, turn), &other, said)?;
+    }
+    Ok(())
+}
+
+fn loops(model: &dyn Model) -> Result<(), How> {
+    if !model.about().loops {
+        return Ok(());
+    }
+    // By whole blocks of two, three and six cells, and not.
+    let size = [60, 72];
+    for looped in [[true, false], [false, true], [true, true]] {
+        let mut start = rough(model, size)?;
+        for axis in (0..2).filter(|axis| looped[*axis]) {
+            (start.grid.edges[axis], start.grid.edges[axis + 2]) = (Edge::Looped, Edge::Looped);
+        }
+        start.grid.sea_level = Some(Height::saturating(-90.0));
+        // Where there is no side, water leaves over a cell.
+        start.nodata = Some(Field::generate(size, |i, j| (i, j) == (0, 40)));
+        for by in [[0, 0], [0, 1], [59, 0], [17, 31], [18, 30]] {
+            let by = [0, 1].map(|axis| if looped[axis] { by[axis] } else { 0 });
+            let mut other = rolled(&start, by);
+            if model.check(&other.grid).is_err() {
+                continue;
+            }
+            let mut here = start.clone();
+            run(model, &mut here)?;
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build()?;
+            let (before, mut budget) = (other.solid(), Budget::default());
+            pool.install(|| {
+                let mut stepper = model.start(&other.grid)?;
+                (0..model.steps(&other.grid)).try_for_each(|step| {
+                    budget += stepper.step(&mut other, tick(step))?;
+                    Ok::<_, Error>(())
+                })
+            })?;
+            ask_same(&rolled(&here, by), &other, &format!("where a world looped {looped:?} is seen from {by:?} on"))?;
+            ask(other.solid() - before == budget.solid_change(), || "mass does not close in a looped world".into())?;
+        }
+    }
+    Ok(())
+}
+
+/// The same looped world, seen from so many rows and columns further on.
+fn rolled(terrain: &Terrain, by: [usize; 2]) -> Terrain {
+    fn field<T: Copy + Send + Sync + Default>(field: &Field<T>, by: [usize; 2]) -> Field<T> {
+        let [rows, cols] = field.size();
+        Field::generate([rows, cols], |i, j| field[((i + by[0]) % rows, (j + by[1]) % cols)])
+    }
+    let layers = terrain.layers.iter().map(|(name, layer)| {
+        let cells = match &layer.cells {
+            Cells::Height(f) => Cells::Height(field(f, by)),
+            Cells::Float(f) => Cells::Float(field(f, by)),
+            Cells::Count(f) => Cells::Count(field(f, by)),
+        };
+        (name.clone(), layer.with_cells(cells))
+    });
+    let grid = &terrain.grid;
+    let origin = [0, 1].map(|axis| (grid.origin[axis] + by[axis] as i64) % grid.world[axis] as i64);
+    Terrain {
+        grid: Grid { origin, ..grid.clone() },
+        ground: field(&terrain.ground, by),
+        loose: terrain.loose.as_ref().map(|loose| field(loose, by)),
+        nodata: terrain.nodata.as_ref().map(|mask| field(mask, by)),
+        layers: layers.collect(),
+        tables: terrain.tables.clone(),
+    }
+}
+
+/// Each declaration once: a model may both heed and leave a layer.
+fn distinct(specs: &[LayerSpec]) -> Vec<LayerSpec> {
+    let mut once: Vec<LayerSpec> = Vec::new();
+    for spec in specs {
+        if !once.contains(spec) {
+            once.push(*spec);
+        }
+    }
+    once
+}
+
+/// The size of a result, given the source's size, and the source's cell for its cell (i, j).
+type Turn = fn([usize; 2], usize, usize) -> ([usize; 2], [usize; 2]);
+
+fn turned([rows, cols]: [usize; 2], i: usize, j: usize) -> ([usize; 2], [usize; 2]) {
+    ([cols, rows], [rows.wrapping_sub(1 + j), i])
+}
+
+fn mirrored([rows, cols]: [usize; 2], i: usize, j: usize) -> ([usize; 2], [usize; 2]) {
+    ([rows, cols], [i, cols.wrapping_sub(1 + j)])
+}
+
+fn transform(specs: &[LayerSpec], terrain: &Terrain, turn: Turn) -> Terrain {
+    fn field<T: Copy + Send + Sync + Default>(field: &Field<T>, turn: Turn) -> Field<T> {
+        let (size, _) = turn(field.size(), 0, 0);
+        Field::generate(size, |i, j| {
+            let (_, [si, sj]) = turn(field.size(), i, j);
+            field[(si, sj)]
+        })
+    }
+    let (size, _) = turn(terrain.grid.size, 0, 0);
+    let mut other = Terrain::new(Grid { size, world: size, ..terrain.grid.clone() });
+    other.ground = field(&terrain.ground, turn);
+    other.loose = terrain.loose.as_ref().map(|loose| field(loose, turn));
+    other.layers = terrain.layers.clone();
+    for layer in other.layers.values_mut() {
+        layer.cells = match &layer.cells {
+            Cells::Height(f) => Cells::Height(field(f, turn)),
+            Cells::Float(f) => Cells::Float(field(f, turn)),
+            Cells::Count(f) => Cells::Count(field(f, turn)),
+        };
+    }
+    turn_vectors(specs, &mut other, turn);
+    other
+}
+
+/// The parts of a vector turn with it.
+fn turn_vectors(specs: &[LayerSpec], terrain: &mut Terrain, turn: Turn) {
+    // Where a step eastward and a step southward from the middle of a 3 × 3 map lead.
+    let [east, south] = [(1, 2), (2, 1)].map(|(i, j)| turn([3, 3], i, j).1.map(|k| k as f32 - 1.0));
+    let parts = |part: VectorPart| specs.iter().filter(move |spec| spec.part == part).map(|spec| spec.name);
+    for names in parts(VectorPart::East).zip(parts(VectorPart::South)).map(|(x, y)| [x, y]) {
+        let [Some(x), Some(y)] = names.map(|name| Some(terrain.layers.get(name)?.cells.to_float())) else {
+            continue;
+        };
+        for (name, to) in names.into_iter().zip([east, south]) {
+            // Adding nothing leaves no zero with a sign.
+            let part = Field::generate(x.size(), |i, j| to[1] * x[(i, j)] + to[0] * y[(i, j)] + 0.0);
+            if let Some(layer) = terrain.layers.get_mut(name) {
+                layer.cells = Cells::Float(part);
+            }
+        }
+    }
+}
+
+fn mass(model: &dyn Model) -> Result<(), How> {
+    let size = [80, 120];
+    for (edge, sea) in [Edge::Open, Edge::Closed].into_iter().flat_map(|edge| [None, Some(40.0)].map(|sea| (edge, sea)))
+    {
+        let mut terrain = rough(model, size)?;
+        terrain.grid.edges = [edge; 4];
+        terrain.grid.sea_level = sea.map(Height::saturating);
+        terrain.loose = Some(Field::new(size, Height::saturating(0.5)));
+        let before = terrain.solid();
+        let mut stepper = model.start(&terrain.grid)?;
+        let mut budget = Budget::default();
+        for step in 0..model.steps(&terrain.grid) {
+            budget += stepper.step(&mut terrain, tick(step))?;
+            let (change, said) = (terrain.solid() - before, budget.solid_change());
+            ask(change == said, || {
+                format!("after step {step} the ground has changed by {change}, the ledger by {said}")
+            })?;
+        }
+        ask(edge == Edge::Open || budget.exported == 0, || format!("{} left over walls", budget.exported))?;
+        let is_whole = terrain.loose.iter().all(|loose| loose.as_slice().iter().all(|h| h.0 >= 0));
+        ask(is_whole, || "loose ground is negative".into())?;
+    }
+    Ok(())
+}
+
+/// Ground of awkward shapes and sizes.
+fn awkward() -> Result<Vec<(&'static str, Terrain)>> {
+    let ground = |size: [usize; 2], height: &(dyn Fn(usize, usize) -> f64 + Sync)| {
+        let field = Field::generate(size, |i, j| Height::saturating(height(i, j)));
+        Terrain::from_ground(Grid::new(size, 10.0)?, field)
+    };
+    let mut some_void = ground([20, 30], &|i, j| (i * j % 17) as f64)?;
+    some_void.nodata = Some(Field::generate([20, 30], |i, j| (i + j) % 5 == 0));
+    let mut sunk = ground([30, 30], &|i, _| i as f64 - 15.0)?;
+    sunk.grid.sea_level = Some(Height::ZERO);
+    Ok(vec![
+        ("flat", ground([33, 40], &|_, _| 100.0)?),
+        ("spike", ground([40, 33], &|i, j| if (i, j) == (20, 16) { 16_000.0 } else { -16_000.0 })?),
+        ("pit", ground([40, 33], &|i, j| if (i, j) == (20, 16) { -16_000.0 } else { 16_000.0 })?),
+        ("cliff", ground([40, 80], &|_, j| if j < 40 { -9_000.0 } else { 9_000.0 })?),
+        ("checkerboard", ground([30, 30], &|i, j| if (i + j) % 2 == 0 { -16_000.0 } else { 16_000.0 })?),
+        ("holes in the data", some_void),
+        ("half under the sea", sunk),
+        ("1×1", ground([1, 1], &|_, _| 5.0)?),
+        ("2×3", ground([2, 3], &|i, j| (i + 2 * j) as f64)?),
+        ("1×n", ground([1, 70], &|_, j| (j % 7) as f64)?),
+        ("n×1", ground([70, 1], &|i, _| (i % 5) as f64)?),
+        ("2×n", ground([2, 70], &|i, j| (i * 3 + j % 7) as f64)?),
+    ])
+}
+
+/// A value from the parameter's range: one of the ends, or anywhere between.
+fn any_value(kind: &ParamKind, key: Key) -> Value {
+    let u = match key.and(1).bits() % 4 {
+        0 => 0.0,
+        1 => 1.0,
+        _ => key.and(2).unit(),
+    };
+    match kind {
+        // Cubed, so that moderate values of wide ranges come up too.
+        ParamKind::Number { min, max } => Value::Number((min + (max - min) * u * u * u).clamp(*min, *max)),
+        ParamKind::Count { min, max } => Value::Count((f64::from(*min) + f64::from(max - min) * u * u * u) as u32),
+        ParamKind::Switch => Value::Switch(u < 0.5),
+        ParamKind::Choice(words) => {
+            Value::Choice(words.get((u * (words.len() as f64 - 0.5)) as usize).map_or("", |w| w.0))
+        }
+    }
+}
+
+fn any_ground(model: &dyn Model) -> Result<(), How> {
+    /// Sets of parameters for each ground; the first are the model's own.
+    const DRAWS: u64 = 25;
+    let owner = model.about().name;
+    for (shape, (name, ground)) in awkward()?.into_iter().enumerate() {
+        for draw in 0..DRAWS {
+            let mut model = model.clone_box();
+            let key = Key::new(SEED, owner).and(shape as u64).and(draw);
+            for (number, param) in model.declared().iter().enumerate().filter(|_| draw > 0) {
+                model.set(owner, param.name, &any_value(&param.kind, key.and(number as u64)).into())?;
+            }
+            if model.check(&ground.grid).is_err() {
+                continue;
+            }
+            let values = || model.declared().iter().map(|p| (p.name, model.get(p.name))).collect::<Vec<_>>();
+            few_steps(&*model, &ground).map_err(|how| format!("on {name}, draw {draw}: {}: {:?}", how.0, values()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The first steps and the last: the middle of a long run is like its beginning.
+fn few_steps(model: &dyn Model, ground: &Terrain) -> Result<(), How> {
+    let mut terrain = ground.clone();
+    furnish(model, &mut terrain)?;
+    let before = terrain.solid();
+    let mut stepper = model.start(&terrain.grid)?;
+    let steps = model.steps(&terrain.grid);
+    let mut change = 0;
+    for step in (0..steps).take(5).chain(5.max(steps.saturating_sub(1))..steps) {
+        change += stepper.step(&mut terrain, tick(step))?.solid_change();
+    }
+    ask(terrain.solid() - before == change, || "mass does not close".into())?;
+    let is_in_range = terrain.ground.as_slice().iter().all(|h| (Height::MIN..=Height::MAX).contains(h));
+    ask(is_in_range, || "a height is out of range".into())?;
+    for (name, layer) in &terrain.layers {
+        let is_finite = layer.cells.to_float().as_slice().iter().all(|x| x.is_finite());
+        ask(is_finite, || format!("{name} is not finite"))?;
+    }
+    let void = ground.nodata.iter().flat_map(|mask| mask.as_slice());
+    let mut heights = ground.ground.as_slice().iter().zip(terrain.ground.as_slice()).zip(void);
+    ask(heights.all(|((was, is), is_void)| !is_void || was == is), || "a cell without data has changed".into())
+}
+
+fn declaration(model: &dyn Model) -> Result<(), How> {
+    let about = model.about();
+    let is_plain = about.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    ask(is_plain && !about.name.is_empty(), || "the name is of a-z, 0-9 and _".into())?;
+    ask(model.page().contains("Source:"), || "the page names its source".into())?;
+    ask(about.summary.ends_with('.') && !about.source.is_empty(), || "the model says what it is".into())?;
+    for param in model.declared() {
+        let is_said = param.meaning.len() > 10 && !param.unit.is_empty() && !param.source.is_empty();
+        ask(is_said, || format!("{} has a meaning, a unit, a source", param.name))?;
+        model.clone_box().set(about.name, param.name, &param.default.into())?;
+    }
+    let mut terrain = rough(model, [40, 50])?;
+    run(model, &mut terrain)?;
+    let known: Vec<&LayerSpec> = about.needs.iter().chain(about.uses).chain(about.writes).collect();
+    for (name, layer) in &terrain.layers {
+        let is_known =
+            |spec: &&LayerSpec| (spec.name, spec.unit, spec.cells) == (name, &layer.unit, layer.cells.cell_type());
+        ask(known.iter().any(is_known), || format!("{name} is left and not declared"))?;
+    }
+    ask(terrain.loose.is_none() || about.writes.contains(&LOOSE), || "loose ground is made and not declared".into())?;
+    let left = |(name, rows): (&String, &thalweg_core::terrain::Table)| {
+        rows.carried().is_some() || !about.tables.contains(&name.as_str())
+    };
+    ask(!terrain.tables.iter().any(left), || "something is carried on when it ends".into())
+}
+
+fn factors(model: &dyn Model) -> Result<(), How> {
+    let about = model.about();
+    let size = [70, 80];
+    // A mask that holds nothing back takes the careful path through a model, which must give the fast path's bits.
+    let mut plain = rough(model, size)?;
+    plain.layers.retain(|name, _| about.needs.iter().any(|spec| spec.name == name));
+    let mut masked = plain.clone();
+    for (spec, factor) in [(HARDNESS, 0.0), (PROTECT, 0.0), (RAIN, 1.0)] {
+        if about.uses.contains(&spec) {
+            masked.insert(&spec, Cells::Float(Field::new(size, factor)))?;
+        }
+    }
+    run(model, &mut plain)?;
+    run(model, &mut masked)?;
+    ask(plain.ground == masked.ground, || "the ground differs where hardness and protect are 0 and rain is 1".into())
+}
+
+fn family(model: &dyn Model) -> Result<(), How> {
+    let land = |edit: fn(&mut Terrain)| {
+        let mut terrain = rough(model, [90, 70])?;
+        edit(&mut terrain);
+        Ok::<_, How>(terrain)
+    };
+    let mut lands = vec![
+        ("hills", land(|_| ())?),
+        ("hills by the sea", land(|terrain| terrain.grid.sea_level = Some(Height::saturating(40.0)))?),
+        (
+            "high mountains",
+            land(|terrain| terrain.ground = terrain.ground.map(|h| Height::saturating(9.0 * h.metres() + 3000.0)))?,
+        ),
+    ];
+    lands.extend(awkward()?);
+    let only_looks = model.about().family == Family::Analysis;
+    for (name, mut land) in lands.into_iter().filter(|(_, land)| model.check(&land.grid).is_ok()) {
+        furnish(model, &mut land)?;
+        let before = land.ground.clone();
+        run(model, &mut land)?;
+        if land.ground != before {
+            return ask(!only_looks, || format!("the ground of {name} is another"));
+        }
+    }
+    // What only keeps the strokes of a hand does nothing of its own.
+    ask(only_looks || model.plays(Role::Strokes), || "it changes the ground of no land".into())
+}

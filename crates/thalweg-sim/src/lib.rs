@@ -1,0 +1,24 @@
+//! Recipes, plans and runs: which models change a terrain, in which order, on which levels; sessions, and worlds without end.
+//!
+//! ```
+//! use thalweg_sim::{presets, run::Run};
+//!
+//! let mut recipe = presets::find("hills")?;
+//! recipe.cells = 32;
+//! let mut run = Run::new(recipe)?;
+//! while run.step()?.is_some() {}
+//! # Ok::<(), thalweg_core::base::error::Error>(())
+//! ```
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+
+pub mod knobs;
+pub mod laws;
+pub mod plan;
+pub mod presets;
+pub mod recipe;
+pub mod run;
+pub mod session;
+pub mod sketch;
+pub mod world;

@@ -1,0 +1,109 @@
+//! The recipes that come with the library: finished worlds to begin with.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::recipe::Recipe;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_io::atomic::{atomic, is_temporary};
+use thalweg_io::output::absolute;
+
+/// A recipe that comes with the library.
+#[derive(Debug, Clone, Copy)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text, TOML.
+    pub text: &'static str,
+}
+
+macro_rules! presets {
+    ($($name:literal),* $(,)?) => {
+        &[$(Preset { name: $name, text: include_str!(concat!("../presets/", $name, ".toml")) }),*]
+    };
+}
+
+/// All of them; the first is the one to begin with.
+pub const PRESETS: &[Preset] = presets![
+    "alpine",
+    "aged",
+    "archipelago",
+    "badlands",
+    "canyon",
+    "continent",
+    "desert",
+    "endless",
+    "fjords",
+    "forest",
+    "glacial",
+    "hills",
+    "lakes",
+    "river_delta",
+    "rivers",
+    "spring",
+    "storm",
+    "textbook",
+    "uplift",
+    "volcanic_island",
+];
+
+/// An elevation model that comes with the presets: name and bytes (GeoTIFF). The recipe that begins with it finds it where its
+/// folder holds a file of this name.
+pub const ELEVATION_MODEL: (&str, &[u8]) = ("jacksboro.tif", include_bytes!("../presets/jacksboro.tif"));
+
+impl Preset {
+    /// Its recipe.
+    ///
+    /// # Errors
+    /// None that a test does not rule out.
+    pub fn recipe(&self) -> Result<Recipe> {
+        Recipe::parse(self.text)
+    }
+}
+
+/// Lays the elevation model of a preset that begins with one into this folder; gives the recipe that finds it there.
+///
+/// # Errors
+/// When the elevation model cannot be written.
+pub fn lay_model(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
+    if recipe.from.as_deref() == Some(Path::new(ELEVATION_MODEL.0)) {
+        let path = folder.join(ELEVATION_MODEL.0);
+        atomic(&path, |file| file.write_all(ELEVATION_MODEL.1).map_err(Error::io(&path, "write")))?;
+        recipe.folder = absolute(folder)?;
+    }
+    Ok(recipe)
+}
+
+/// Whether a path is that of a preset's elevation model in a folder that goes with a process.
+pub fn is_passing(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == ELEVATION_MODEL.0) && path.parent().is_some_and(is_temporary)
+}
+
+/// The recipe of the preset of that name, of [`PRESETS`].
+///
+/// # Errors
+/// When there is none; the message lists them or names the nearest.
+pub fn find(name: &str) -> Result<Recipe> {
+    let preset = PRESETS.iter().find(|preset| preset.name == name);
+    preset.ok_or_else(|| Error::unknown("preset", name, PRESETS.iter().map(|preset| preset.name)))?.recipe()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_a_recipe_of_its_own_name() {
+        for preset in PRESETS {
+            let recipe = preset.recipe().unwrap();
+            assert_eq!(recipe.name, preset.name);
+            assert!(!recipe.stages.is_empty() && !recipe.about.is_empty());
+            assert!(recipe.from.is_some() || recipe.grid().is_ok(), "{}", preset.name);
+        }
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("presets");
+        let texts = std::fs::read_dir(folder).unwrap().filter(|entry| {
+            entry.as_ref().is_ok_and(|entry| entry.path().extension().is_some_and(|ending| ending == "toml"))
+        });
+        assert_eq!(texts.count(), PRESETS.len(), "every text is listed");
+    }
+}

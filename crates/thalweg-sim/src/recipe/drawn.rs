@@ -1,0 +1,103 @@
+//! Lines that are drawn and taken away in a recipe, and the file that they are laid in when it is saved.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::recipe::Recipe;
+use crate::sketch::{Sketch, SketchFeature, SketchFrom, SketchWorld};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_io::atomic::write_text;
+
+impl Recipe {
+    /// The world that its sketch lies in, in metres; `grid` is that of one of its levels.
+    pub fn sketch_world(&self, grid: &Grid) -> SketchWorld {
+        let [height, width] = grid.map();
+        SketchWorld { extent: self.extent.unwrap_or([width, height]), sea_level: grid.sea_level.map(Height::metres) }
+    }
+
+    /// Its sketch, checked; empty where it has none.
+    ///
+    /// # Errors
+    /// As [`Sketch::read`].
+    pub fn drawn(&self, grid: &Grid) -> Result<Sketch> {
+        let world = self.sketch_world(grid);
+        self.sketch.as_ref().map_or_else(|| Ok(Sketch::default()), |drawn| drawn.read(&self.folder, &world))
+    }
+
+    /// Draws a ridge, a river, a coast or a height. The lines are in the recipe itself from then on, until it is saved.
+    ///
+    /// # Errors
+    /// What contradicts itself, the world or what is drawn already, in words, with the feature's number; looped edges. Nothing is
+    /// changed then.
+    pub fn draw(&mut self, feature: SketchFeature, grid: &Grid) -> Result<()> {
+        self.ends_for_lines(true)?;
+        let mut sketch = self.drawn(grid)?;
+        sketch.features.push(feature);
+        self.put_sketch(sketch, grid)
+    }
+
+    /// Takes the feature of that number, from 0, away.
+    ///
+    /// # Errors
+    /// No such feature; what then contradicts itself, as a river may that lay inside a coast; as [`Recipe::drawn`]. Nothing is changed
+    /// then.
+    pub fn erase(&mut self, number: usize, grid: &Grid) -> Result<()> {
+        let mut sketch = self.drawn(grid)?;
+        let count = sketch.features.len();
+        if number >= count {
+            return Err(Error::value("feature", number, format!("less than {count}, the number of features")));
+        }
+        sketch.features.remove(number);
+        self.put_sketch(sketch, grid)
+    }
+
+    fn put_sketch(&mut self, sketch: Sketch, grid: &Grid) -> Result<()> {
+        if sketch.features.is_empty() {
+            self.sketch = None;
+            return Ok(());
+        }
+        // What a file could not hold is refused like what contradicts itself.
+        let world = self.sketch_world(grid);
+        let drawn =
+            SketchFrom::Here(Arc::new(sketch.whole().map_err(|what| Error::Recipe(format!("sketch: {what}")))?));
+        drawn.read(&self.folder, &world)?;
+        self.sketch = Some(drawn);
+        Ok(())
+    }
+
+    /// Refuses a sketch on a looped world.
+    pub(super) fn ends_for_lines(&self, is_drawn: bool) -> Result<()> {
+        if is_drawn && self.edges.contains(&Edge::Looped) {
+            return Err(Error::Recipe("`sketch` goes with `edges` that end: its lines have two sides".into()));
+        }
+        Ok(())
+    }
+
+    /// Lays lines that are in no file beside the recipe's file at `path`, under its name, and names that. The file that a recipe there
+    /// names so already is written over; any other one stays as it is, and a number goes into the name.
+    pub(super) fn lay_lines(&mut self, path: &Path) -> Result<()> {
+        let Some(SketchFrom::Here(sketch)) = &self.sketch else { return Ok(()) };
+        let text = sketch.to_geojson();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let before = Self::read(path).ok().and_then(|before| before.sketch);
+        let is_ours = |name: &Path| {
+            let beside = folder.join(name);
+            !beside.exists()
+                || before.as_ref().and_then(SketchFrom::path) == Some(name)
+                || std::fs::read(&beside).is_ok_and(|bytes| bytes == text.as_bytes())
+        };
+        let named = |n: u32| match n {
+            1 => PathBuf::from(format!("{stem}.geojson")),
+            n => PathBuf::from(format!("{stem}-{n}.geojson")),
+        };
+        let Some(name) = (1..10_000).map(named).find(|name| is_ours(name)) else {
+            return Err(Error::file(folder.join(named(1)), "is another file than the lines that are drawn"));
+        };
+        write_text(folder.join(&name), &text)?;
+        self.sketch = Some(SketchFrom::File(name));
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! Recipes and files: what a file opens as, and how a recipe is saved.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::recipe::Recipe;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_io::Format;
+use thalweg_io::apart::apart;
+use thalweg_io::atomic::atomic;
+use thalweg_io::held;
+use thalweg_models::model::Role;
+use thalweg_models::models;
+
+impl Recipe {
+    /// Whether a file is a recipe by its name: it ends in `.toml`, in letters of either case.
+    pub fn is_named(path: &Path) -> bool {
+        path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
+    }
+
+    /// The recipe of a file: its text, or, of an elevation model, one in which water is let loose upon it.
+    ///
+    /// # Errors
+    /// As [`Recipe::read`]; a name that no reader of terrain knows.
+    pub fn open(path: &Path) -> Result<Self> {
+        if Self::is_named(path) {
+            return Self::read(path);
+        }
+        Format::of(path)?;
+        let absolute = match held::is_held(path) {
+            true => path.to_path_buf(),
+            false => std::path::absolute(path).map_err(Error::io(path, "find"))?,
+        };
+        let mut recipe = Self::single(models::playing(Role::Water)?, 1);
+        recipe.name = path.file_stem().map_or("terrain".into(), |stem| stem.to_string_lossy().into_owned());
+        recipe.from = Some(absolute);
+        Ok(recipe)
+    }
+
+    /// Writes the recipe's text into a file, whole or not at all. Where that lies in another folder than the recipe came from, its own
+    /// files are named from the root on. An elevation model among the system's passing files, as a preset's is, would not stay: it
+    /// is laid beside. So are lines that are drawn and in no file yet, as GeoJSON under the recipe's name.
+    ///
+    /// # Errors
+    /// When the recipe itself reads that file, or it cannot be written; another file in the place of that elevation model or of the lines.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        apart(&self.reads(), &[path.to_path_buf()])?;
+        let text = self.placed(path)?;
+        atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")))
+    }
+
+    /// Its text for a file there.
+    fn placed(&self, path: &Path) -> Result<String> {
+        let here =
+            |folder: &Path| std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+        let folder = path.parent().unwrap_or(Path::new("."));
+        if here(folder).ok() == here(&self.folder).ok() {
+            let mut recipe = self.clone();
+            recipe.lay_lines(path)?;
+            return Ok(recipe.to_toml());
+        }
+        let mut recipe = self.absolute()?;
+        if let Some(from) = recipe.from.take_if(|from| from.starts_with(std::env::temp_dir())) {
+            let name = PathBuf::from(from.file_name().unwrap_or_default());
+            let beside = folder.join(&name);
+            let bytes = std::fs::read(&from).map_err(Error::io(&from, "read"))?;
+            if !beside.exists() {
+                atomic(&beside, |file| file.write_all(&bytes).map_err(Error::io(&beside, "write")))?;
+            } else if std::fs::read(&beside).map_err(Error::io(&beside, "read"))? != bytes {
+                return Err(Error::file(&beside, "is another file than the one that the recipe begins with"));
+            }
+            recipe.from = Some(name);
+        }
+        recipe.lay_lines(path)?;
+        Ok(recipe.to_toml())
+    }
+
+    /// What is to be set in `plain`, a recipe before it was turned, to come to this one: cells, seed, parameters. `None` where they differ
+    /// in anything else.
+    pub fn overrides_of(&self, plain: &Self) -> Option<Overrides> {
+        let mut plain = plain.clone();
+        let mut overrides = Overrides {
+            cells: Some(self.cells).filter(|cells| *cells != plain.cells),
+            seed: Some(self.seed).filter(|seed| *seed != plain.seed),
+            parameters: Vec::new(),
+        };
+        (plain.cells, plain.seed) = (self.cells, self.seed);
+        for (old, new) in plain.stages.iter_mut().zip(&self.stages) {
+            let owner = old.model.about().name;
+            if owner != new.model.about().name {
+                return None;
+            }
+            for param in new.model.declared() {
+                let value = new.model.get(param.name)?;
+                if old.model.get(param.name) != Some(value) {
+                    old.model.set(owner, param.name, &value.into()).ok()?;
+                    overrides.parameters.push(format!("{}.{}={value}", old.label, param.name));
+                }
+            }
+        }
+        (plain.to_toml() == self.to_toml()).then_some(overrides)
+    }
+}
+
+/// What was set in a recipe. `None` is what was not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Overrides {
+    /// Cells on the long side.
+    pub cells: Option<usize>,
+    /// The seed.
+    pub seed: Option<u64>,
+    /// Parameters, as `label.name=value`.
+    pub parameters: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passing_elevation_model_is_saved_beside_the_recipe() {
+        let [passing, saved] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let model = passing.path().join("dem.asc");
+        std::fs::write(&model, "land").unwrap();
+        let recipe = Recipe::parse(&format!("from = {:?}\n", model.to_string_lossy())).unwrap();
+        let path = saved.path().join("r.toml");
+        for _ in 0..2 {
+            recipe.save(&path).unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(text.contains("from = \"dem.asc\""), "{text}");
+            assert_eq!(std::fs::read(saved.path().join("dem.asc")).unwrap(), b"land");
+        }
+        std::fs::write(saved.path().join("dem.asc"), "other land").unwrap();
+        assert!(recipe.save(&path).unwrap_err().to_string().contains("another file"));
+        assert!(recipe.save(&model).unwrap_err().to_string().contains("is read too"));
+    }
+
+    #[test]
+    fn settings_are_what_was_set_and_nothing_else_may_differ() {
+        let text = "name = \"demo\"\nextent = [1000.0, 1000.0]\ncells = 64\n\
+                    [[stage]]\nmodel = \"gradient_noise\"\nlabel = \"two words\"\n";
+        let plain = Recipe::parse(text).unwrap();
+        let mut recipe = plain.clone();
+        let none = Overrides { cells: None, seed: None, parameters: Vec::new() };
+        assert_eq!(recipe.overrides_of(&plain), Some(none));
+        recipe.seed = 9;
+        recipe.cells = 128;
+        recipe.stages[0].model.set("gradient_noise", "amplitude", &12.5.into()).unwrap();
+        let set = Overrides { cells: Some(128), seed: Some(9), parameters: vec!["two words.amplitude=12.5".into()] };
+        assert_eq!(recipe.overrides_of(&plain), Some(set));
+        recipe.stages.clear();
+        assert_eq!(recipe.overrides_of(&plain), None);
+    }
+
+    #[test]
+    fn an_elevation_model_opens_with_water_upon_it() {
+        let recipe = Recipe::open(Path::new("some/where.tif")).unwrap();
+        assert!(recipe.name == "where" && recipe.from.is_some_and(|from| from.is_absolute()));
+        assert!(recipe.stages[0].model.plays(Role::Water));
+        assert!(Recipe::open(Path::new("a.doc")).is_err() && Recipe::open(Path::new("no.toml")).is_err());
+    }
+}

@@ -1,0 +1,135 @@
+//! [`WorldPlace`]: where on Earth a made world is laid.
+
+use serde_json::{Value as Json, json};
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::declare::keys::{self, Form, Key, Pair, key};
+use thalweg_core::terrain::grid::Georeference;
+use thalweg_io::{geokeys, units};
+
+/// A coordinate system in metres, and where in it the world's north-western corner lies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WorldPlace {
+    /// EPSG code of a projected system in metres, 1024 to 32 766.
+    pub epsg: u16,
+    /// Easting and northing of the north-western corner in metres, each -1e8 to 1e8.
+    pub corner: [f64; 2],
+}
+
+impl WorldPlace {
+    /// A place that nobody would name.
+    const BLANK: Self = Self { epsg: 0, corner: [0.0; 2] };
+
+    /// Checked: `crs` is the text `EPSG:CODE`.
+    ///
+    /// # Errors
+    /// Another text or a code out of range; a system known to be in degrees, in feet, or of metres that are not the ground's; a corner out
+    /// of range.
+    pub fn new(crs: &str, corner: [f64; 2]) -> Result<Self> {
+        let code = crs.strip_prefix("EPSG:").and_then(|code| code.parse::<u16>().ok());
+        // Codes of geographic and geocentric systems lie together; 32767 stands for a system without a code.
+        let code = code.filter(|code| (1024..32_767).contains(code) && !(4000..5000).contains(code));
+        let epsg = code.ok_or_else(|| Error::value("crs", crs, ALLOWED))?;
+        if !(CORNER.takes)(corner) {
+            return Err(Error::value("origin", format!("{},{}", corner[0], corner[1]), CORNER.allowed));
+        }
+        let place = Self { epsg, corner };
+        units::check_horizontal(&place.georeference(1.0))
+            .map_err(|problem| Error::value("crs", crs, format!("{ALLOWED}; it {}", problem.words())))?;
+        Ok(place)
+    }
+
+    /// The georeference of cells of `cell` metres, north up, the first of them at the corner.
+    pub fn georeference(&self, cell: f64) -> Georeference {
+        let [x, y] = self.corner;
+        geokeys::projected(self.epsg, [x, cell, 0.0, y, 0.0, -cell])
+    }
+}
+
+/// What a system may be.
+const ALLOWED: &str = "EPSG:CODE of a projected system in metres, such as EPSG:32632";
+
+const CORNER: Pair = Pair {
+    takes: |at| at.iter().all(|metres| metres.abs() <= 1e8),
+    allowed: "easting and northing in metres, within 100000000",
+    number: || json!({"type": "number", "minimum": -1e8, "maximum": 1e8}),
+};
+
+/// How a code stands in a recipe.
+struct Code;
+
+impl Form<u16> for Code {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<u16> {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        WorldPlace::new(&text, [0.0; 2]).map(|place| place.epsg).map_err(|_| Error::value(name, value, ALLOWED))
+    }
+
+    fn write(&self, code: &u16) -> Option<String> {
+        Some(keys::quoted(&format!("EPSG:{code}")))
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": "string", "pattern": "^EPSG:[0-9]{4,5}$"})
+    }
+}
+
+const KEYS: [Key<WorldPlace>; 2] = [
+    key!(WorldPlace, "crs" => epsg, Code, "Its coordinate system: EPSG:CODE, a projected one in metres."),
+    key!(WorldPlace, corner, CORNER, "Easting and northing of its north-western corner, in metres."),
+];
+
+/// How [`WorldPlace`] stands in a recipe: `{ crs = "EPSG:CODE", corner = [x, y] }`.
+pub(super) struct Laid;
+
+impl Form<WorldPlace> for Laid {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<WorldPlace> {
+        let allowed = "{ crs = \"EPSG:CODE\", corner = [x, y] }";
+        let whole = |table: &&toml::Table| KEYS.iter().all(|key| table.contains_key(key.name));
+        let table = value.as_table().filter(whole).ok_or_else(|| Error::value(name, value, allowed))?;
+        keys::known("key", table, KEYS.iter().map(|key| key.name))?;
+        let mut place = WorldPlace::BLANK;
+        keys::read(&mut place, name, table, &KEYS).map(|()| place)
+    }
+
+    fn write(&self, place: &WorldPlace) -> Option<String> {
+        Some(keys::inline(keys::write(place, &WorldPlace::BLANK, &KEYS)))
+    }
+
+    fn schema(&self) -> Json {
+        let mut schema = keys::table_schema(keys::schema(&WorldPlace::BLANK, &KEYS));
+        schema["required"] = json!(KEYS.map(|key| key.name));
+        schema
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::recipe::Recipe;
+
+    #[test]
+    fn systems_in_metres_alone_are_taken() {
+        let with = |place: &str| Recipe::parse(&format!("extent = [3000, 2000]\ncells = 30\nplace = {place}\n"));
+        let recipe = with("{ crs = \"EPSG:32632\", corner = [400000, 5.2e6] }").unwrap();
+        assert!(Recipe::parse(&recipe.to_toml()).unwrap().place == recipe.place);
+        let grid = recipe.grid().unwrap();
+        let reference = grid.georeference.unwrap();
+        assert_eq!(reference.epsg(), Some(32632));
+        assert_eq!(reference.transform, Some([400_000.0, 100.0, 0.0, 5.2e6, 0.0, -100.0]));
+        // Degrees, degrees by their code, feet (Texas), Pseudo-Mercator, and what is no code or lies nowhere.
+        let codes = ["EPSG:4326", "EPSG:4978", "EPSG:2276", "EPSG:3857", "32632", "EPSG:32767", "EPSG:x", "EPSG:70000"];
+        for code in codes {
+            let error = with(&format!("{{ crs = \"{code}\", corner = [0, 0] }}")).err().unwrap().to_string();
+            assert!(error.contains(code) && error.contains("projected system in metres"), "{error}");
+        }
+        for bad in [
+            "{ crs = \"EPSG:32632\" }",
+            "3",
+            "{ crs = \"EPSG:32632\", corner = [0, nan] }",
+            "{ crs = 5, corner = [0, 0] }",
+        ] {
+            assert!(with(bad).is_err(), "{bad}");
+        }
+        let over = Recipe::parse("from = \"a.tif\"\nplace = { crs = \"EPSG:32632\", corner = [0, 0] }\n");
+        assert!(over.err().unwrap().to_string().contains("goes with `extent`"));
+    }
+}

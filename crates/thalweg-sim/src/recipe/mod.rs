@@ -1,0 +1,273 @@
+//! [`Recipe`]: the text from which a world is made.
+//!
+//! ```toml
+//! name = "demo"
+//! extent = [15000.0, 15000.0]   # width and height in metres; more cells make the same world finer
+//! cells = 512                   # on the long side; with `from` instead of an extent those of the elevation model, or so many
+//! coarsest = "auto"             # optional: built from fewer cells upwards, see [`crate::plan`]
+//! beyond = "local"              # optional: finer levels than the next key's are made cell by cell of what lies around
+//! local_from = 512              # cells on the long side of the last level that stages run on; or the width of one, "30 m"
+//! margin = 0.06                 # optional: built round the extent, 6 % of its width on each side, and cut away: rivers enter and leave
+//! seed = 1
+//! edges = "open"                # or "closed", "looped", or { north = "open", east = "closed", … }
+//! sea_level = 0.0               # optional
+//! continents = { spacing = 2e4 } # optional: an endless world of such ones, see [`Scatter`]
+//! rock = "granite"              # of which rock the parameters speak; granite when left out
+//! sketch = "lines.geojson"      # optional: ridges, rivers, coasts and heights that the ground keeps, see [`crate::sketch`]
+//! ramp = "sand"                 # optional: the colours of its heights in pictures, see [`thalweg_render::pictures::ramps`]
+//! textures = { snowline = 1500 } # optional: climate and colours of what covers its ground, see [`thalweg_render::products::textures`]
+//!
+//! [[stage]]
+//! model = "gradient_noise"
+//! amplitude = 800.0
+//!
+//! [[stage]]
+//! model = "droplets"
+//! label = "rain"                # keys the stage's random numbers; the model's name when left out
+//! layers = { hardness = "rock.tif" }
+//! levels = "last"               # optional: on which levels it runs
+//! finer = { density = 0.5 }     # optional: factors on parameters with each finer level
+//!
+//! [[stage]]
+//! model = "fluvial"
+//! tables = { springs = [{ x = 3000.0, y = 2500.0, rate = 2.0 }] }   # metres from the north-western corner, m³/s
+//! strokes = [{ step = 12, tool = "raise", x = 3000.0, y = 2500.0, radius = 200.0, strength = 5.0 }]
+//! muted = true                  # kept here, and not run
+//! ```
+
+mod drawn;
+mod file;
+mod laid;
+mod levels;
+mod link;
+mod scatter;
+mod source;
+mod stage;
+pub mod strokes;
+pub mod tables;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use crate::sketch::SketchFrom;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::declare::params::Written;
+use thalweg_core::terrain::grid::Edges;
+use thalweg_io::output::absolute;
+use thalweg_io::{Sidecar, held};
+use thalweg_models::model::{Local, Model};
+use thalweg_models::rocks::Rock;
+use thalweg_render::pictures::ramps::Ramp;
+use thalweg_render::products::textures::TextureRules;
+
+pub use file::Overrides;
+pub use laid::WorldPlace;
+pub use levels::{Beyond, Coarsest, LocalFrom, When};
+pub use scatter::Scatter;
+pub use source::{From, LayerSource};
+pub use stage::{ModelAt, Stage};
+pub use text::{RECIPE_FILE, SCHEMA_FILE, schema};
+
+/// The largest number of stages accepted.
+pub(crate) const MAX_STAGES: usize = 1000;
+
+/// A world's extent, grid, seed and stages; checked.
+#[derive(Clone)]
+pub struct Recipe {
+    /// Its name.
+    pub name: String,
+    /// A paragraph about the landform.
+    pub about: String,
+    /// Width and height in metres, each 0.01 to 1e8; `None` when the terrain comes from a file or a caller.
+    pub extent: Option<[f64; 2]>,
+    /// Cells on the long side, 1 to 1 048 576; with `from`, 0 stands for as many as the elevation model has.
+    pub cells: usize,
+    /// Cells on the long side of the level that it is built from; `extent` only.
+    pub coarsest: Coarsest,
+    /// What makes the levels beyond the global one.
+    pub beyond: Beyond,
+    /// The global level; with [`Beyond::Local`] only.
+    pub local_from: LocalFrom,
+    /// Width of the margin that is built round the extent and cut away, as a share of the extent's shorter side, 0 to 1; `extent` only.
+    pub margin: f64,
+    /// Columns and rows that are cut away in the end, at the eastern and the southern side; `extent` only.
+    pub cut: [usize; 2],
+    /// The world's seed. TOML's numbers are signed: its upper half is written, and read, as negative numbers.
+    pub seed: u64,
+    /// What happens at its sides, north, east, south, west.
+    pub edges: Edges,
+    /// Sea level in metres, -16 000 to 16 000; `None` without a sea.
+    pub sea_level: Option<f64>,
+    /// How worlds of this recipe lie scattered over a plane without end, if they do.
+    pub continents: Option<Scatter>,
+    /// Where on Earth a made world is laid, if anywhere; `extent` only.
+    pub place: Option<WorldPlace>,
+    /// The rock of which the parameters speak; [`Knobs`](crate::knobs::Knobs) turn them to another.
+    pub rock: &'static Rock,
+    /// The colours of its heights in pictures.
+    pub ramp: &'static Ramp,
+    /// Climate and colours of what covers its ground.
+    pub textures: TextureRules,
+    /// Path of an elevation model to start from instead of flat ground; `None` with an extent.
+    pub from: Option<PathBuf>,
+    /// Ridges, rivers, coasts and heights that the ground keeps, see [`crate::sketch`].
+    pub sketch: Option<SketchFrom>,
+    /// The stages in the order in which they run, at most 1000.
+    pub stages: Vec<Stage>,
+    /// The folder that paths are relative to.
+    pub folder: PathBuf,
+    /// What of its text has another name now, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl Recipe {
+    /// A recipe with one stage over a terrain given by the caller, for [`Run::over`](crate::run::Run::over); `seed` is the world's.
+    pub fn single(model: Box<dyn Model>, seed: u64) -> Self {
+        let name = model.about().name;
+        Self { name: name.to_string(), seed, stages: vec![Stage::new(name, model)], ..Self::blank() }
+    }
+
+    /// What a text says that says nothing.
+    fn blank() -> Self {
+        Self {
+            name: "world".into(),
+            about: String::new(),
+            extent: None,
+            cells: 0,
+            coarsest: Coarsest::None,
+            beyond: Beyond::Global,
+            local_from: LocalFrom::Auto,
+            margin: 0.0,
+            cut: [0, 0],
+            seed: 1,
+            edges: Edges::default(),
+            sea_level: None,
+            continents: None,
+            place: None,
+            rock: Rock::usual(),
+            ramp: Ramp::land(),
+            textures: TextureRules::default(),
+            from: None,
+            sketch: None,
+            stages: Vec::new(),
+            folder: PathBuf::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The local forms of its stages together, where cells of its global level are `cell` metres wide.
+    pub fn local(&self, cell: f64) -> Local {
+        let mut local = Local::new(cell);
+        for (stage, pass) in self.stages.iter().zip(self.last_passes()).filter(|(stage, _)| !stage.muted) {
+            local.key = stage.key(self.seed);
+            // As it ran on the global level.
+            if let Ok(model) = stage.model_at(pass) {
+                model.local(&mut local);
+            }
+        }
+        local
+    }
+
+    /// Label and local form, in words, of each of its stages; `None` of one that ends at the global level.
+    pub fn local_forms(&self) -> Vec<(&str, Option<&'static str>)> {
+        let grids = self.global().and_then(|recipe| recipe.grids()).unwrap_or_default();
+        let mut local = Local::new(grids.last().map_or(1.0, |grid| grid.cell));
+        self.stages.iter().map(|stage| (stage.label.as_str(), stage.model.local(&mut local))).collect()
+    }
+
+    /// A label like `wish` that no stage has: itself, or with a number behind it.
+    pub fn free_label(&self, wish: &str) -> String {
+        let is_free = |label: &String| !self.stages.iter().any(|stage| stage.label == *label);
+        let labels = std::iter::once(wish.to_string()).chain((2..).map(|n| format!("{wish} {n}")));
+        labels.into_iter().find(is_free).unwrap_or_default()
+    }
+
+    /// The number of the stage of that label, from 0.
+    ///
+    /// # Errors
+    /// When no stage has that label.
+    pub fn stage_of(&self, label: &str) -> Result<usize> {
+        let labels = || self.stages.iter().map(|stage| stage.label.as_str());
+        labels().position(|known| known == label).ok_or_else(|| Error::unknown("stage", label, labels()))
+    }
+
+    /// Sets a parameter of the stage of that label, which is its owner in messages.
+    ///
+    /// # Errors
+    /// No such stage or parameter, a value that it does not take.
+    pub fn set(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
+        let number = self.stage_of(label)?;
+        self.stages[number].model.set(label, parameter, value)
+    }
+
+    /// Leaves out the stages after the one of that label.
+    ///
+    /// # Errors
+    /// No such stage.
+    pub fn end_at(&mut self, label: &str) -> Result<()> {
+        let number = self.stage_of(label)?;
+        self.stages.truncate(number + 1);
+        Ok(())
+    }
+
+    /// The files that its run reads: layers, the terrain that it begins with, the sidecars beside them, and the sketch. Paths are
+    /// joined to [`Recipe::folder`].
+    pub fn reads(&self) -> Vec<PathBuf> {
+        let sources = self.stages.iter().flat_map(|stage| stage.layers.values());
+        let layers = sources.filter_map(|source| match &source.from {
+            From::File(path) => Some(path),
+            From::Layer(_) => None,
+        });
+        let models = layers.chain(&self.from).flat_map(|path| Sidecar::files(&self.folder.join(path)));
+        models.chain(self.sketch.iter().filter_map(SketchFrom::path).map(|path| self.folder.join(path))).collect()
+    }
+
+    /// The same recipe with its files named from the root on, so that it may lie in any folder.
+    ///
+    /// # Errors
+    /// When there is no current folder.
+    pub fn absolute(&self) -> Result<Self> {
+        let mut copy = self.clone();
+        for path in copy.files_mut() {
+            let joined = if held::is_held(path) { path.clone() } else { self.folder.join(&path) };
+            *path = absolute(&joined)?;
+        }
+        Ok(copy)
+    }
+
+    /// The files that it names: the terrain that it begins with, the sketch, layers.
+    pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let sketch = self.sketch.iter_mut().filter_map(|sketch| match sketch {
+            SketchFrom::File(path) => Some(path),
+            _ => None,
+        });
+        let sources = self.stages.iter_mut().flat_map(|stage| stage.layers.values_mut());
+        let layers = sources.filter_map(|source| match &mut source.from {
+            From::File(path) => Some(path),
+            From::Layer(_) => None,
+        });
+        self.from.iter_mut().chain(sketch).chain(layers)
+    }
+
+    /// The same recipe as it stands in `folder`: files that lie there, or in folders of it, are named from there on, so that
+    /// the folder may be moved; all others from the root on.
+    ///
+    /// # Errors
+    /// As [`Recipe::absolute`].
+    pub fn within(&self, folder: &Path) -> Result<Self> {
+        let mut copy = self.absolute()?;
+        let folder = absolute(folder)?;
+        for path in copy.files_mut() {
+            if let Ok(rest) = path.strip_prefix(&folder) {
+                *path = rest.to_path_buf();
+            }
+        }
+        copy.folder = folder;
+        Ok(copy)
+    }
+
+    /// Fingerprint of the resolved recipe (XXH3-64, 16 hexadecimal digits).
+    pub fn hash(&self) -> String {
+        format!("{:016x}", xxhash_rust::xxh3::xxh3_64(self.to_toml().as_bytes()))
+    }
+}

@@ -1,0 +1,57 @@
+//! [`Scatter`]: how worlds of one recipe, each another continent, lie scattered over a plane without end.
+
+use serde_json::Value as Json;
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::declare::keys::{self, Form, Key, key};
+use thalweg_core::declare::params::ParamKind;
+
+/// How continents lie scattered: one, or none, in each square of a lattice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scatter {
+    /// Side of the lattice's squares, 0.01 to 1e9 m: at least the longer side of the recipe's extent.
+    pub spacing: f64,
+    /// Depth of the sea between, 1 to 12 000 m.
+    pub depth: f64,
+    /// Share of the squares that hold sea alone, 0 to 1.
+    pub empty: f64,
+}
+
+impl Scatter {
+    /// Squares of a million metres.
+    const USUAL: Self = Self { spacing: 1e6, depth: 3800.0, empty: 0.15 };
+}
+
+const SPACING: (ParamKind, &str) = (ParamKind::Number { min: 0.01, max: 1e9 }, "m");
+const DEPTH: (ParamKind, &str) = (ParamKind::Number { min: 1.0, max: 12_000.0 }, "m");
+const EMPTY: (ParamKind, &str) = (ParamKind::Number { min: 0.0, max: 1.0 }, "1");
+
+const KEYS: [Key<Scatter>; 3] = [
+    key!(Scatter, spacing, SPACING, "Side of the squares of the plane each of which holds one continent, or none."),
+    key!(Scatter, depth, DEPTH, "Depth of the sea between continents."),
+    key!(Scatter, empty, EMPTY, "Share of the squares that hold sea alone."),
+];
+
+/// How [`Scatter`] stands in a recipe: `{ spacing = m, depth = m, empty = share }`.
+pub(super) struct Scattered;
+
+impl Form<Scatter> for Scattered {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<Scatter> {
+        let allowed = "{ spacing = m, depth = m, empty = share }, of which spacing must be there";
+        let table = value.as_table().filter(|table| table.contains_key(KEYS[0].name));
+        let table = table.ok_or_else(|| Error::value(name, value, allowed))?;
+        keys::known("key", table, KEYS.iter().map(|key| key.name))?;
+        let mut scatter = Scatter::USUAL;
+        keys::read(&mut scatter, name, table, &KEYS).map(|()| scatter)
+    }
+
+    fn write(&self, scatter: &Scatter) -> Option<String> {
+        Some(keys::inline(keys::write(scatter, scatter, &KEYS)))
+    }
+
+    fn schema(&self) -> Json {
+        let mut schema = keys::table_schema(keys::schema(&Scatter::USUAL, &KEYS));
+        schema["required"] = serde_json::json!([KEYS[0].name]);
+        schema
+    }
+}

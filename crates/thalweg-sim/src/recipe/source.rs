@@ -1,0 +1,83 @@
+//! [`LayerSource`]: where a stage's input layer comes from.
+
+use std::path::PathBuf;
+
+use serde_json::{Value as Json, json};
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::declare::keys::{self, File, Form, Key, Maybe, Pair, Text, key, schema_of};
+
+/// Where a stage's input layer comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LayerSource {
+    /// A file (relative to the recipe), or a layer that an earlier stage left.
+    pub from: From,
+    /// The value that becomes 0 and the one that becomes 1, which differ; what lies beyond is clamped. `None`: values as they are.
+    pub scale: Option<[f64; 2]>,
+}
+
+/// A file or a layer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum From {
+    /// A file's path as written.
+    File(PathBuf),
+    /// A layer's name.
+    Layer(String),
+}
+
+const SCALE: Maybe<Pair> = Maybe(Pair {
+    takes: |[a, b]| a != b,
+    allowed: "two different numbers: what becomes 0, what becomes 1",
+    number: || json!({"type": "number"}),
+});
+
+const FILE: &str = "Path of a file, relative to the recipe.";
+
+const KEYS: [Key<LayerSource>; 3] = [
+    Key {
+        name: "file",
+        is_rare: false,
+        read: |source, name, value| File.read(name, value).map(|path| source.from = From::File(path)),
+        write: |source| if let From::File(path) = &source.from { File.write(path) } else { None },
+        schema: |_| Some(schema_of(&File, &PathBuf::new(), FILE)),
+    },
+    Key {
+        name: "layer",
+        is_rare: false,
+        read: |source, name, value| Text.read(name, value).map(|layer| source.from = From::Layer(layer)),
+        write: |source| if let From::Layer(layer) = &source.from { Text.write(layer) } else { None },
+        schema: |_| Some(schema_of(&Text, &String::new(), "A layer that an earlier stage left.")),
+    },
+    key!(LayerSource, scale, SCALE, "Values that become 0 and 1."),
+];
+
+/// How a source stands in a recipe: a path, or `{ file | layer = …, scale = [from, to] }`.
+pub(super) struct Input;
+
+impl Form<LayerSource> for Input {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<LayerSource> {
+        let mut source = LayerSource { from: From::Layer(String::new()), scale: None };
+        if value.is_str() {
+            source.from = From::File(File.read(name, value)?);
+            return Ok(source);
+        }
+        let allowed = "a file's path, or { file = …, scale = [a, b] }, or { layer = …, scale = [a, b] }";
+        let table = value.as_table().ok_or_else(|| Error::value(name, value, allowed))?;
+        keys::known("key", table, KEYS.iter().map(|key| key.name))?;
+        if table.contains_key("file") == table.contains_key("layer") {
+            return Err(Error::value(name, value, "exactly one of `file` and `layer`"));
+        }
+        keys::read(&mut source, name, table, &KEYS).map(|()| source)
+    }
+
+    fn write(&self, source: &LayerSource) -> Option<String> {
+        Some(keys::inline(keys::write(source, source, &KEYS)))
+    }
+
+    fn schema(&self) -> Json {
+        let none = LayerSource { from: From::Layer(String::new()), scale: None };
+        let mut table = keys::table_schema(keys::schema(&none, &KEYS));
+        table["oneOf"] = json!([{"required": ["file"]}, {"required": ["layer"]}]);
+        json!({"anyOf": [schema_of(&File, &PathBuf::new(), FILE), table]})
+    }
+}

@@ -1,0 +1,273 @@
+//! [`Stage`]: a model at work in a recipe.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::recipe::levels::{OnLevels, When};
+use crate::recipe::source::{Input, LayerSource};
+use crate::recipe::strokes::{self, Stroke};
+use crate::recipe::tables::{self, Tables};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::rng;
+use thalweg_core::declare::keys::{self, ByName, Form, Key, Text, key};
+use thalweg_core::declare::params::{Param, ParamKind, Value, Written};
+use thalweg_core::terrain::grid::{Edge, Grid, SIDES};
+use thalweg_models::model::{Model, give};
+use thalweg_models::models::Models;
+use thalweg_noise::given::springs::SPRINGS;
+
+/// One model at work, with its parameters and input layers.
+#[derive(Clone)]
+pub struct Stage {
+    /// Keys its random numbers; unique in the recipe.
+    pub label: String,
+    /// The model.
+    pub model: Box<dyn Model>,
+    /// Input layers by the name under which the model reads them.
+    pub layers: BTreeMap<String, LayerSource>,
+    /// Tables that it is given: springs that run while it does, kinds of soil and beds of rock that stay.
+    pub tables: Tables,
+    /// What is done by hand, in its order, at most [`MAX_STROKES`](strokes::MAX_STROKES).
+    pub strokes: Vec<Stroke>,
+    /// Whether it is kept and not run.
+    pub muted: bool,
+    /// On which levels it runs.
+    pub when: When,
+    /// Factors on its parameters, by their names, with each finer level that it runs on, 0.001 to 1000.
+    pub finer: BTreeMap<String, f64>,
+}
+
+/// A stage's model as it runs on one of its levels.
+pub enum ModelAt<'a> {
+    /// As the recipe has it.
+    Plain(&'a dyn Model),
+    /// With other parameters.
+    Changed(Box<dyn Model>),
+}
+
+impl<'a> std::ops::Deref for ModelAt<'a> {
+    type Target = dyn Model + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Plain(model) => *model,
+            Self::Changed(model) => &**model,
+        }
+    }
+}
+
+impl Stage {
+    /// A stage of a model's, with nothing given to it.
+    pub fn new(label: impl Into<String>, model: Box<dyn Model>) -> Self {
+        Self {
+            label: label.into(),
+            model,
+            layers: BTreeMap::new(),
+            tables: Tables::default(),
+            strokes: Vec::new(),
+            muted: false,
+            when: When::default(),
+            finer: BTreeMap::new(),
+        }
+    }
+
+    /// The key of its random numbers in a world of this seed.
+    pub fn key(&self, seed: u64) -> rng::Key {
+        let former = self.model.formerly().filter(|_| self.label == self.model.about().name);
+        rng::Key::new(seed, former.unwrap_or(&self.label))
+    }
+
+    /// Its model as it runs after so many coarser levels: with the parameters of `finer` that many times multiplied.
+    ///
+    /// # Errors
+    /// When a factor takes a parameter out of its range.
+    pub fn model_at(&self, pass: u32) -> Result<ModelAt<'_>> {
+        if pass == 0 || self.finer.is_empty() {
+            return Ok(ModelAt::Plain(&*self.model));
+        }
+        let mut model = self.model.clone();
+        let owner = model.about().name;
+        for (name, factor) in &self.finer {
+            let factor = libm::pow(*factor, f64::from(pass));
+            let value = match (model.get(name), model.declared().iter().find(|param| param.name == *name)) {
+                (Some(Value::Number(x)), _) => Value::Number(x * factor),
+                (Some(Value::Count(n)), Some(param)) => {
+                    let least = if let ParamKind::Count { min, .. } = param.kind { min } else { 0 };
+                    Value::Count(((f64::from(n) * factor).round() as u32).max(least))
+                }
+                _ => continue,
+            };
+            model.set(owner, name, &value.into())?;
+        }
+        Ok(ModelAt::Changed(model))
+    }
+
+    /// Number of its steps on this grid after so many coarser levels; a muted stage has none.
+    ///
+    /// # Errors
+    /// As [`Stage::model_at`].
+    pub fn steps(&self, grid: &Grid, pass: u32) -> Result<u32> {
+        if self.muted { Ok(0) } else { Ok(self.model_at(pass)?.steps(grid)) }
+    }
+
+    /// The strokes that are made after so many steps on the level after so many coarser ones.
+    pub fn strokes_at(&self, pass: u32, step: u32) -> impl Iterator<Item = &Stroke> {
+        self.strokes.iter().filter(move |stroke| [stroke.pass, stroke.step] == [pass, step])
+    }
+
+    /// Whether its model reads springs.
+    pub fn takes_springs(&self) -> bool {
+        self.model.about().tables.contains(&SPRINGS)
+    }
+
+    /// Checks what a grid decides: the model's parameters, where things of tables lie, and the strokes, of the level after so many
+    /// coarser ones. Nothing of a muted stage.
+    ///
+    /// # Errors
+    /// As [`Model::check`], and with looped sides as [`Grid::check`] or when the model needs sides that end; a spring, mouth or waypoint
+    /// outside the world, a stroke after more steps than there are, as [`Stroke::check`], and as [`Stage::model_at`].
+    pub fn check(&self, grid: &Grid, pass: u32) -> Result<()> {
+        if self.muted {
+            return Ok(());
+        }
+        let model = self.model_at(pass)?;
+        if grid.edges.contains(&Edge::Looped) {
+            grid.check()?;
+        }
+        model.check(grid)?;
+        if let Some(axis) = (0..2).find(|axis| grid.is_looped(*axis) && !model.about().loops) {
+            let able = Models::default();
+            let able: Vec<&str> =
+                able.all().map(|model| model.about()).filter(|about| about.loops).map(|about| about.name).collect();
+            let allowed = format!("sides that end, with this model; over looped ones run {}", able.join(", "));
+            let sides = [SIDES[axis], SIDES[axis + 2]].join(" and ");
+            return Err(Error::value(
+                format!("{}.model", self.label),
+                format!("{} with {sides} looped", model.about().name),
+                allowed,
+            ));
+        }
+        self.tables.check(grid)?;
+        let steps = model.steps(grid);
+        for (number, stroke) in self.strokes.iter().enumerate().filter(|(_, stroke)| stroke.pass == pass) {
+            let name = format!("{}.{}", self.label, strokes::name(number));
+            stroke.check(&name, grid, self.takes_springs())?;
+            if stroke.step > steps {
+                let allowed = format!("0 to {steps} (the stage's steps on this grid)");
+                return Err(Error::value(format!("{name}.step"), stroke.step, allowed));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The keys of a stage beside its model's parameters, and before them in a recipe.
+const HEAD: [Key<Stage>; 4] = [
+    key!(Stage, label, Text, "Keys the stage's random numbers; the model's name when left out."),
+    key!(Stage, muted, (ParamKind::Switch, "1"), "Kept here, and not run.").rare(),
+    key!(Stage, "levels" => when, OnLevels, "On which levels of the world it runs; widths are of cells, in metres.")
+        .rare(),
+    key!(Stage, finer, by Stage::factors, "Factors on parameters with each finer level."),
+];
+
+/// Those that stand behind the parameters.
+const TAIL: [Key<Stage>; 3] = [
+    key!(Stage, layers, by Stage::inputs, "Input layers, by the name under which the model reads them."),
+    Key {
+        name: "tables",
+        is_rare: false,
+        read: |stage, _, value| Tables::parse(value, stage.model.about().tables).map(|tables| stage.tables = tables),
+        write: |stage| stage.tables.to_toml(),
+        schema: |stage| tables::schema(stage.model.about().tables),
+    },
+    Key {
+        name: "strokes",
+        is_rare: false,
+        read: |stage, _, value| strokes::parse(value).map(|strokes| stage.strokes = strokes),
+        write: |stage| strokes::to_toml(&stage.strokes),
+        schema: |_| Some(json!({"$ref": "#/$defs/strokes"})),
+    },
+];
+
+impl Stage {
+    /// What its model's numbers may be multiplied by with each finer level.
+    fn factors(&self) -> ByName<(ParamKind, &'static str)> {
+        let declared = self.model.declared();
+        ByName {
+            form: (ParamKind::Number { min: 0.001, max: 1000.0 }, "1"),
+            names: declared.iter().filter(|param| param.is_number()).map(|param| param.name).collect(),
+            what: "number among the parameters",
+            allowed: "a table of parameters and factors",
+        }
+    }
+
+    /// The layers that its model reads.
+    fn inputs(&self) -> ByName<Input> {
+        let about = self.model.about();
+        let names = about.needs.iter().chain(about.uses).map(|spec| spec.name).collect();
+        ByName { form: Input, names, what: "input layer", allowed: "a table of layers" }
+    }
+
+    /// From a recipe's value; and what in it has another name now.
+    pub(super) fn parse(value: &toml::Value, models: &Models) -> Result<(Self, Vec<String>)> {
+        let table = value.as_table().ok_or_else(|| Error::Recipe("is not a table".into()))?;
+        let name = table.get(MODEL).ok_or_else(|| Error::Recipe("has no `model`".into()))?;
+        let name = Text.read(MODEL, name)?;
+        let model = models.find(&name)?;
+        let mut stage = Self::new(model.about().name, model);
+        keys::read(&mut stage, "", table, &HEAD)?;
+        keys::read(&mut stage, "", table, &TAIL)?;
+        // All else are parameters.
+        let declared = stage.model.declared();
+        let own = || [MODEL].into_iter().chain(HEAD.iter().chain(&TAIL).map(|key| key.name));
+        let is_own = |key: &str| own().any(|own| own == key);
+        if let Some(param) = declared.iter().find(|param| is_own(param.name)) {
+            let owner = format!("{}.{}", stage.model.about().name, param.name);
+            return Err(Error::value(owner, "parameter", "a name that is no key of every stage"));
+        }
+        keys::known("parameter", table, declared.iter().map(|param| param.name).chain(own()))?;
+        let given = table.iter().filter(|(key, _)| !is_own(key));
+        let given: Vec<_> = given.map(|(key, value)| (key.as_str(), Written::of(value))).collect();
+        give(&mut *stage.model, given.iter().map(|(name, value)| (*name, value)))?;
+        let now = stage.model.about().name;
+        let renamed = (name != now).then(|| format!("model {name:?} is now called {now:?}"));
+        let words = given.iter().filter_map(|(name, value)| match (value, stage.model.get(name)) {
+            (Written::Word(word), Some(Value::Choice(now))) if word != now => {
+                Some(format!("{}.{name} = {word:?} is now called {now:?}", stage.label))
+            }
+            _ => None,
+        });
+        let renamed = renamed.into_iter().chain(words).collect();
+        Ok((stage, renamed))
+    }
+
+    /// As it stands in a recipe, with every parameter spelt out.
+    pub fn to_toml(&self) -> String {
+        let name = self.model.about().name;
+        let usual = Self::new(name, self.model.clone());
+        let declared = self.model.declared();
+        let value = |param: &Param| Some((param.name, Written::from(self.model.get(param.name)?).to_string()));
+        let pairs = [(MODEL, keys::quoted(name))].into_iter().chain(keys::write(self, &usual, &HEAD));
+        let pairs = pairs.chain(declared.iter().filter_map(value)).chain(keys::write(self, &usual, &TAIL));
+        format!("[[stage]]\n{}", keys::lines(pairs))
+    }
+
+    /// The JSON Schema of a model's stages.
+    pub(super) fn schema(model: Box<dyn Model>) -> Json {
+        let about = model.about();
+        let stage = Self::new(about.name, model);
+        let mut properties = Map::new();
+        properties.insert(MODEL.into(), json!({"const": about.name, "description": about.summary}));
+        properties.extend(keys::schema(&stage, &HEAD));
+        properties.extend(stage.model.declared().iter().map(|param| (param.name.to_string(), param.schema())));
+        properties.extend(keys::schema(&stage, &TAIL));
+        let mut schema = keys::table_schema(properties);
+        schema["title"] = about.name.into();
+        schema["required"] = json!([MODEL]);
+        schema
+    }
+}
+
+/// The key that decides the others.
+const MODEL: &str = "model";

@@ -1,0 +1,300 @@
+//! [`Stroke`]: one act of the hand on a terrain, kept in the recipe with the step at which it was made, so that a build
+//! repeats it to the bit.
+//!
+//! A stroke has a [`Tool`] and places in metres of the world: a click has one, a drag a list of them, which are dabbed one
+//! after another. Round a place its effect falls off as (1 − (d/radius)²)², which meets what lies round it without a crease.
+//! A cell takes the mean of that over its area, so a hill is of one volume, π·radius²·strength/3, at any resolution.
+//!
+//! What rises is bedrock, below the loose ground that lies there; what sinks takes loose ground first. Neither hardness
+//! nor protection holds a hand back, cells without data do, and so do the accepted elevations.
+
+mod dab;
+mod smooth;
+mod text;
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::rng::Key;
+use thalweg_core::choice;
+use thalweg_core::declare::params::{Knob, Param, ParamKind, ParamType, Scaling, Value, Written};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::{HARDNESS, PROTECT, RAIN, Terrain};
+use thalweg_models::model::Budget;
+use thalweg_models::models::droplets::{Circle, Droplets, pour};
+use thalweg_noise::given::springs::{self, MAX_RATE, Spring};
+
+pub(crate) use text::{parse, schema, to_toml};
+
+/// The largest number of strokes in a stage.
+pub const MAX_STROKES: usize = 100_000;
+
+/// The largest number of points of a stroke.
+pub const MAX_POINTS: usize = 100_000;
+
+/// Farthest place from the world's north-western corner, in metres; a stroke may begin beyond the world.
+const FARTHEST: f64 = 1e9;
+
+choice! {
+    /// What a stroke is made with.
+    pub enum Tool {
+        /// Heaps up a hill of bedrock, below the loose ground that lies there.
+        Raise = "raise",
+        /// Presses a hollow, loose ground first.
+        Lower = "lower",
+        /// Draws the ground towards the mean of what lies round it; even slopes, and the world's edges, stay.
+        Smooth = "smooth",
+        /// Draws the ground towards the elevation at the stroke's first point.
+        Flatten = "flatten",
+        /// Paints the layer `hardness`: 1 withstands all digging.
+        Hardness = "hardness",
+        /// Paints the layer `rain`: 0 stays dry.
+        Rain = "rain",
+        /// Paints the layer `protect`: 1 keeps the ground.
+        Protect = "protect",
+        /// Lets droplets run, at once and to their end: round a place, or as rain does anywhere.
+        Droplets = "droplets",
+        /// Lets a spring rise until the stage ends.
+        Spring = "spring",
+    }
+}
+
+/// A setting that is a number of 0 to `max`.
+const fn number(name: &'static str, unit: &'static str, max: f64, default: f64, meaning: &'static str) -> Param {
+    let (kind, default) = (ParamKind::Number { min: 0.0, max }, Value::Number(default));
+    Param { name, meaning, unit, kind, default, none: None, scales: &[], source: "ours" }
+}
+
+const WIDTH: &[Scaling] = &[Scaling::with(Knob::Size)];
+const HEIGHT: &[Scaling] = &[Scaling::with(Knob::Relief)];
+
+const RADIUS: Param =
+    Param { scales: WIDTH, ..number("radius", "m", 1e8, 100.0, "From the stroke's middle to where its effect ends.") };
+const METRES: Param =
+    Param { scales: HEIGHT, ..number("strength", "m", 16_000.0, 5.0, "Change at the stroke's middle.") };
+const SHARE: Param = number("strength", "1", 1.0, 0.5, "Share of the way that the stroke's middle goes.");
+const PAINT: Param = number("value", "1", 1.0, 1.0, "What is painted, 0 to 1.");
+const DRY: Param = number("value", "1", 1.0, 0.0, "What is painted, 0 to 1.");
+const SPREAD: Param =
+    Param { scales: WIDTH, ..number("radius", "m", 1e8, 0.0, "How far from the place droplets start.") };
+const RATE: Param = number("rate", "m³/s", MAX_RATE, 1.0, "Water of the spring.");
+const COUNT: Param = Param {
+    kind: ParamKind::Count { min: 1, max: 10_000_000 },
+    default: Value::Count(1),
+    ..number("count", "1", 0.0, 0.0, "Droplets at each place.")
+};
+
+impl Tool {
+    /// Every tool, in the order of the palette.
+    pub fn all() -> impl Iterator<Item = Self> {
+        words().iter().filter_map(|(word, _)| Self::named(word))
+    }
+
+    /// The tool of that name; `None` if there is none.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::parse(&name.into(), &Self::kind(..))
+    }
+
+    /// Its name in recipes.
+    pub fn name(self) -> &'static str {
+        self.word().0
+    }
+
+    /// What it does, in a line.
+    pub fn meaning(self) -> &'static str {
+        self.word().1
+    }
+
+    fn word(self) -> (&'static str, &'static str) {
+        let Value::Choice(name) = self.value() else { return ("", "") };
+        words().iter().find(|(word, _)| *word == name).copied().unwrap_or((name, ""))
+    }
+
+    /// What it is set by, beside its places.
+    pub fn settings(self) -> &'static [Param] {
+        match self {
+            Self::Raise | Self::Lower => &[RADIUS, METRES],
+            Self::Smooth | Self::Flatten => &[RADIUS, SHARE],
+            Self::Hardness | Self::Protect => &[RADIUS, SHARE, PAINT],
+            Self::Rain => &[RADIUS, SHARE, DRY],
+            Self::Droplets => &[COUNT, SPREAD],
+            Self::Spring => &[RATE],
+        }
+    }
+
+    /// Whether it acts at a place only.
+    pub fn needs_place(self) -> bool {
+        self != Self::Droplets
+    }
+}
+
+/// The tools' names and meanings.
+fn words() -> &'static [(&'static str, &'static str)] {
+    match Tool::kind(..) {
+        ParamKind::Choice(words) => words,
+        _ => &[],
+    }
+}
+
+/// One act of the hand. Settings that its tool does not have are not read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stroke {
+    /// Number of steps that its stage has taken before.
+    pub step: u32,
+    /// On how many coarser levels its stage has run before.
+    pub pass: u32,
+    /// What it is made with.
+    pub tool: Tool,
+    /// Where: metres eastward and southward from the world's north-western corner, one place after another.
+    pub points: Vec<[f64; 2]>,
+    /// From the middle to the end of the effect, 0 to 1e8 m; of droplets, how far from the place they start.
+    pub radius: f64,
+    /// Effect at the middle: metres, 0 to 16 000, of raise and lower; of other tools a share, 0 to 1.
+    pub strength: f64,
+    /// What is painted, 0 to 1.
+    pub value: f64,
+    /// Number of droplets at each place, or in all without a place, 1 to 10 000 000.
+    pub count: u32,
+    /// Water of a spring at each place, 0 to [`MAX_RATE`] m³/s.
+    pub rate: f64,
+}
+
+/// What a stroke needs to know of the run that it is made in.
+pub struct Hand<'a> {
+    /// Settings of the droplets.
+    pub droplets: &'a Droplets,
+    /// Keys its random numbers: another for every stroke.
+    pub key: Key,
+}
+
+impl Stroke {
+    /// A stroke before the first step with the tool's defaults.
+    pub fn new(tool: Tool, points: Vec<[f64; 2]>) -> Self {
+        let mut stroke =
+            Self { step: 0, pass: 0, tool, points, radius: 0.0, strength: 0.0, value: 0.0, count: 0, rate: 0.0 };
+        tool.settings().iter().for_each(|setting| stroke.put(setting.name, setting.default));
+        stroke
+    }
+
+    /// One droplet at a place (metres eastward and southward from the world's north-western corner).
+    pub fn droplet(place: [f64; 2]) -> Self {
+        Self { radius: 0.0, count: 1, ..Self::new(Tool::Droplets, vec![place]) }
+    }
+
+    /// A shower: `count` droplets, that fall anywhere.
+    pub fn shower(count: u32) -> Self {
+        Self { count, ..Self::new(Tool::Droplets, Vec::new()) }
+    }
+
+    /// The value of one of its tool's settings; `None` if the tool has no such setting.
+    pub fn get(&self, name: &str) -> Option<Value> {
+        self.tool.settings().iter().find(|setting| setting.name == name)?;
+        Some(match name {
+            "radius" => Value::Number(self.radius),
+            "strength" => Value::Number(self.strength),
+            "value" => Value::Number(self.value),
+            "rate" => Value::Number(self.rate),
+            _ => Value::Count(self.count),
+        })
+    }
+
+    fn put(&mut self, name: &str, value: Value) {
+        match (name, value) {
+            ("radius", Value::Number(x)) => self.radius = x,
+            ("strength", Value::Number(x)) => self.strength = x,
+            ("value", Value::Number(x)) => self.value = x,
+            ("rate", Value::Number(x)) => self.rate = x,
+            (_, Value::Count(n)) => self.count = n,
+            _ => {}
+        }
+    }
+
+    /// Sets one of its tool's settings; `owner` is said in messages.
+    ///
+    /// # Errors
+    /// A setting that the tool does not have, a value that is not allowed.
+    pub fn set(&mut self, owner: &str, name: &str, value: &Written) -> Result<()> {
+        let settings = self.tool.settings();
+        let setting = settings.iter().find(|setting| setting.name == name);
+        let setting = setting.ok_or_else(|| Error::unknown("setting", name, settings.iter().map(|s| s.name)))?;
+        let read = match setting.kind {
+            ParamKind::Count { .. } => u32::parse(value, &setting.kind).map(Value::Count),
+            _ => f64::parse(value, &setting.kind).map(Value::Number),
+        };
+        let read = read.ok_or_else(|| Error::value(format!("{owner}.{name}"), value, setting.kind.to_string()))?;
+        self.put(name, read);
+        Ok(())
+    }
+
+    /// Checks all but its step; `name` is said in messages, `springs` is whether its stage keeps springs.
+    ///
+    /// # Errors
+    /// Settings that are not allowed, places that are missing, too many or no numbers, a spring outside the world or in a
+    /// stage that keeps none.
+    pub fn check(&self, name: &str, grid: &Grid, springs: bool) -> Result<()> {
+        for setting in self.tool.settings() {
+            if let Some(value) = self.get(setting.name) {
+                self.clone().set(name, setting.name, &value.into())?;
+            }
+        }
+        self.check_points(name)?;
+        if self.tool != Tool::Spring {
+            return Ok(());
+        }
+        if !springs {
+            let allowed = format!("in stages whose model keeps a table of {}", springs::SPRINGS);
+            return Err(Error::value(format!("{name}.tool"), self.tool.name(), allowed));
+        }
+        self.springs().try_for_each(|spring| spring.cell(name, grid).map(|_| ()))
+    }
+
+    fn check_points(&self, name: &str) -> Result<()> {
+        let least = usize::from(self.tool.needs_place());
+        if !(least..=MAX_POINTS).contains(&self.points.len()) {
+            let allowed = format!("{least} to {MAX_POINTS} for `{}`", self.tool.name());
+            return Err(Error::value(format!("{name}.points"), format!("{} points", self.points.len()), allowed));
+        }
+        let far = self.points.iter().flatten().find(|metres| !(-FARTHEST..=FARTHEST).contains(*metres));
+        far.map_or(Ok(()), |far| {
+            Err(Error::value(format!("{name}: place"), format!("{far} m"), format!("-{FARTHEST} to {FARTHEST} m")))
+        })
+    }
+
+    /// The springs of a stroke of that tool.
+    fn springs(&self) -> impl Iterator<Item = Spring> {
+        self.points.iter().map(|[x, y]| Spring { x: *x, y: *y, rate: self.rate })
+    }
+
+    /// Does it to a terrain; what it did is returned. The same bits for any number of threads.
+    ///
+    /// # Errors
+    /// When a layer that it paints is none of real numbers, and as the model's of droplets or the springs' check. Nothing is
+    /// changed then.
+    pub fn act(&self, terrain: &mut Terrain, hand: &Hand<'_>) -> Result<Budget> {
+        match self.tool {
+            Tool::Raise | Tool::Lower | Tool::Smooth | Tool::Flatten => Ok(dab::shape(self, terrain)),
+            Tool::Hardness => dab::paint(self, terrain, &HARDNESS, 0.0),
+            Tool::Rain => dab::paint(self, terrain, &RAIN, 1.0),
+            Tool::Protect => dab::paint(self, terrain, &PROTECT, 0.0),
+            Tool::Spring => {
+                let springs: Vec<Spring> = self.springs().collect();
+                springs::add(terrain, &springs).map(|()| Budget::default())
+            }
+            Tool::Droplets => {
+                let model = Droplets { count: self.count, ..hand.droplets.clone() };
+                if self.points.is_empty() {
+                    return pour(&model, terrain, hand.key, None);
+                }
+                let mut budget = Budget::default();
+                for ([x, y], number) in self.points.iter().zip(0..) {
+                    let circle = Circle { middle: [*y, *x], radius: self.radius };
+                    budget += pour(&model, terrain, hand.key.and(number), Some(circle))?;
+                }
+                Ok(budget)
+            }
+        }
+    }
+}
+
+/// How messages call the stroke of that number. Numbers are from 0, and messages count from 1.
+pub fn name(number: usize) -> String {
+    format!("strokes[{}]", number + 1)
+}

@@ -1,0 +1,113 @@
+//! Means of the ground round cells, that leave even slopes as they are.
+
+use rayon::prelude::*;
+
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+
+/// Half the side of the square that is averaged over, in radii of the stroke: metres, so the same at any resolution.
+const HALF: f64 = 0.25;
+
+/// Farthest cells averaged: sums of so many fit 64 bits.
+const FARTHEST: f64 = 1_048_576.0;
+
+/// Parts of a unit that a mean along a row is kept in.
+const PARTS: i64 = 256;
+
+/// The ground's mean round each cell of these rows and columns, in units, by column and then row: along the row, then along the column of
+/// those means. Both lines reach equally far to either side, as far as cells exist and have data: so a plane's mean is its
+/// own height, at the world's edge too, and nothing is drawn in from beyond.
+pub fn means(terrain: &Terrain, [rows, cols]: [&std::ops::Range<usize>; 2], radius: f64) -> Field<f64> {
+    let grid = &terrain.grid;
+    let longest = grid.size[0].max(grid.size[1]) as f64;
+    let half = (HALF * radius / grid.cell).round().clamp(1.0, longest.min(FARTHEST)) as usize;
+    let wide = |span: &std::ops::Range<usize>, axis: usize| {
+        span.start.saturating_sub(half)..(span.end + half).min(grid.size[axis])
+    };
+    let [near_rows, near_cols] = [wide(rows, 0), wide(cols, 1)];
+    let is_void = |i: usize, j: usize| terrain.is_nodata(i, j);
+    let mut across = Field::new([near_rows.len(), cols.len()], 0i64);
+    across.par_rows_mut().for_each(|(r, out)| {
+        let i = near_rows.start + r;
+        let line = near_cols.clone().map(|j| (!is_void(i, j)).then(|| i64::from(terrain.ground[(i, j)].0) * PARTS));
+        let means = Line::new(line).means(half);
+        let first = cols.start - near_cols.start;
+        out.iter_mut().zip(&means[first..]).for_each(|(out, mean)| *out = *mean);
+    });
+    let mut round = Field::new([cols.len(), rows.len()], 0.0);
+    round.par_rows_mut().for_each(|(c, out)| {
+        let j = cols.start + c;
+        let line = near_rows.clone().map(|i| (!is_void(i, j)).then(|| across[(i - near_rows.start, c)]));
+        let means = Line::new(line).means(half);
+        let first = rows.start - near_rows.start;
+        out.iter_mut().zip(&means[first..]).for_each(|(out, mean)| *out = *mean as f64 / PARTS as f64);
+    });
+    round
+}
+
+/// Values along a row or a column.
+struct Line {
+    /// Sums of all values before each, and of all. They may wrap round; the difference of two near ones does not.
+    before: Vec<i64>,
+    /// How many values lie on the western or northern side of each, without a gap.
+    left: Vec<usize>,
+    /// The same on the other side.
+    right: Vec<usize>,
+}
+
+impl Line {
+    /// `None` is a gap: there is no data.
+    fn new(values: impl Iterator<Item = Option<i64>>) -> Self {
+        let values: Vec<Option<i64>> = values.collect();
+        let mut before = vec![0i64];
+        before.extend(values.iter().scan(0i64, |sum, value| {
+            *sum = sum.wrapping_add(value.unwrap_or(0));
+            Some(*sum)
+        }));
+        let left = room(values.iter());
+        let mut right = room(values.iter().rev());
+        right.reverse();
+        Self { before, left, right }
+    }
+
+    /// The mean over `half` values to either side of each, or as many as there are on both; of a gap, nothing.
+    fn means(&self, half: usize) -> Vec<i64> {
+        let mean = |at: usize| {
+            let reach = half.min(self.left[at]).min(self.right[at]);
+            let count = 2 * reach as i64 + 1;
+            let sum = self.before[at + reach + 1].wrapping_sub(self.before[at - reach]);
+            // To the nearest.
+            (2 * sum + count).div_euclid(2 * count)
+        };
+        (0..self.left.len()).map(mean).collect()
+    }
+}
+
+/// How many values came before each without a gap; none before a gap.
+fn room<'a>(values: impl Iterator<Item = &'a Option<i64>>) -> Vec<usize> {
+    let mut run = 0;
+    let room = values.map(|value| {
+        let room = if value.is_some() { run } else { 0 };
+        run = if value.is_some() { run + 1 } else { 0 };
+        room
+    });
+    room.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_reach_equally_far_to_either_side_and_over_no_gap() {
+        let line = [10, 20, 60, 20, 30].map(Some);
+        assert_eq!(Line::new(line.into_iter()).means(1), [10, 30, 33, 37, 30]);
+        // 10+20+60+20+30 over five in the middle; nearer to an end, less far.
+        assert_eq!(Line::new(line.into_iter()).means(9), [10, 30, 28, 37, 30]);
+        let gap = [Some(10), Some(20), None, Some(-20), Some(30), Some(81), None];
+        assert_eq!(Line::new(gap.into_iter()).means(3), [10, 20, 0, -20, 30, 81, 0]);
+        let even: Vec<_> = (0..50).map(|k| Some(7 * k - 100)).collect();
+        let means = Line::new(even.iter().copied()).means(20);
+        assert!(means.iter().zip(&even).all(|(mean, value)| Some(*mean) == *value));
+    }
+}

@@ -1,0 +1,158 @@
+//! Strokes as they stand in a recipe.
+
+use serde_json::json;
+
+use super::{FARTHEST, MAX_POINTS, MAX_STROKES, RADIUS, Stroke, Tool, name, words};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::declare::keys::{self, Key, key};
+use thalweg_core::declare::params::{Param, ParamKind, Written};
+
+/// How a stroke is written in a recipe.
+const WRITTEN: &str =
+    "{ step = number, tool = \"word\", x = metres, y = metres, … }, or points = [[x, y], …] for x and y";
+
+/// How often something has been done before.
+const TIMES: (ParamKind, &str) = (ParamKind::Count { min: 0, max: u32::MAX }, "1");
+
+/// The key that decides the settings.
+const TOOL: &str = "tool";
+
+/// The keys of a stroke beside its tool's settings. Its places are `x` and `y`, or `points`, or none.
+const KEYS: [Key<Stroke>; 6] = [
+    key!(Stroke, step, TIMES, "Steps that the stage has taken before."),
+    Key {
+        name: TOOL,
+        is_rare: false,
+        // It is read before all others.
+        read: |_, _, _| Ok(()),
+        write: |stroke| Some(keys::quoted(stroke.tool.name())),
+        schema: |stroke| Some(json!({"const": stroke.tool.name(), "description": stroke.tool.meaning()})),
+    },
+    key!(Stroke, pass, TIMES, "On how many coarser levels the stage has run before.").rare(),
+    Key {
+        name: "x",
+        is_rare: false,
+        read: |stroke, name, value| coordinate(name, value).map(|x| stroke.place()[0] = x),
+        write: |stroke| stroke.only_place().map(|[x, _]| Written::from(x).to_string()),
+        schema: |_| Some(metres("Metres eastward from the world's north-western corner.")),
+    },
+    Key {
+        name: "y",
+        is_rare: false,
+        read: |stroke, name, value| coordinate(name, value).map(|y| stroke.place()[1] = y),
+        write: |stroke| stroke.only_place().map(|[_, y]| Written::from(y).to_string()),
+        schema: |_| Some(metres("Metres southward from there.")),
+    },
+    Key {
+        name: "points",
+        is_rare: false,
+        read: |stroke, name, value| {
+            let rows = value.as_array().ok_or_else(|| Error::value(name, value, WRITTEN))?;
+            let point = |row: &toml::Value| match row.as_array().map(Vec::as_slice) {
+                Some([x, y]) => Ok([coordinate(name, x)?, coordinate(name, y)?]),
+                _ => Err(Error::value(name, row, WRITTEN)),
+            };
+            stroke.points = rows.iter().map(point).collect::<Result<_>>()?;
+            Ok(())
+        },
+        write: |stroke| (stroke.points.len() > 1).then(|| format!("{:?}", stroke.points)),
+        schema: |stroke| {
+            let point = json!({"type": "array", "items": metres("Metres."), "minItems": 2, "maxItems": 2});
+            Some(json!({"type": "array", "items": point, "minItems": usize::from(stroke.tool.needs_place()),
+                        "maxItems": MAX_POINTS, "description": "Places [x, y], one after another, in place of x and y."}))
+        },
+    },
+];
+
+/// A coordinate of a place; how far it may lie is checked with all others.
+fn coordinate(name: &str, value: &toml::Value) -> Result<f64> {
+    let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+    number.ok_or_else(|| Error::value(name, value, WRITTEN))
+}
+
+fn metres(about: &str) -> serde_json::Value {
+    json!({"type": "number", "minimum": -FARTHEST, "maximum": FARTHEST, "description": about})
+}
+
+impl Stroke {
+    /// The one place, made where there is none.
+    fn place(&mut self) -> &mut [f64; 2] {
+        if self.points.is_empty() {
+            self.points.push([0.0; 2]);
+        }
+        &mut self.points[0]
+    }
+
+    fn only_place(&self) -> Option<[f64; 2]> {
+        if let [place] = self.points.as_slice() { Some(*place) } else { None }
+    }
+
+    /// From a recipe's list; `name` is said in messages.
+    fn parse(name: &str, row: &toml::Value) -> Result<Self> {
+        let wrong = || Error::value(name, row, WRITTEN);
+        let table = row.as_table().ok_or_else(wrong)?;
+        let word = table.get(TOOL).and_then(toml::Value::as_str).ok_or_else(wrong)?;
+        let tool = Tool::named(word);
+        let tool = tool.ok_or_else(|| Error::unknown(TOOL, word, words().iter().map(|(word, _)| *word)))?;
+        let [x, y, points] = ["x", "y", "points"].map(|key| table.contains_key(key));
+        if x != y || (x && points) {
+            return Err(wrong());
+        }
+        let mut stroke = Self::new(tool, Vec::new());
+        keys::read(&mut stroke, name, table, &KEYS)?;
+        for (key, value) in table.iter().filter(|(name, _)| !KEYS.iter().any(|key| key.name == *name)) {
+            // Anywhere is no circle.
+            if stroke.points.is_empty() && key == RADIUS.name {
+                return Err(Error::value(format!("{name}.{key}"), value, "nothing where no place is given"));
+            }
+            stroke.set(name, key, &Written::of(value))?;
+        }
+        stroke.check_points(name).map(|()| stroke)
+    }
+
+    /// As it stands in a recipe.
+    fn to_toml(&self) -> String {
+        let is_idle = |setting: &Param| self.points.is_empty() && setting.name == RADIUS.name;
+        let settings = self.tool.settings().iter().filter(|setting| !is_idle(setting));
+        let settings = settings.filter_map(|set| Some((set.name, Written::from(self.get(set.name)?).to_string())));
+        keys::inline(keys::write(self, &Self::new(self.tool, Vec::new()), &KEYS).into_iter().chain(settings))
+    }
+}
+
+/// The strokes of a recipe's list; what a grid decides is checked later.
+///
+/// # Errors
+/// When it is no list of strokes; unknown tools, keys and settings; values and places that are not allowed.
+pub fn parse(value: &toml::Value) -> Result<Vec<Stroke>> {
+    let rows = value.as_array().filter(|rows| rows.len() <= MAX_STROKES);
+    let allowed = || format!("a list of up to {MAX_STROKES} of {WRITTEN}");
+    let rows = rows.ok_or_else(|| Error::value("strokes", value.type_str(), allowed()))?;
+    rows.iter().enumerate().map(|(number, row)| Stroke::parse(&name(number), row)).collect()
+}
+
+/// Strokes as they stand in a recipe, a line each; `None` without any.
+pub fn to_toml(strokes: &[Stroke]) -> Option<String> {
+    let lines: String = strokes.iter().map(|stroke| format!("    {},\n", stroke.to_toml())).collect();
+    (!strokes.is_empty()).then(|| format!("[\n{lines}]"))
+}
+
+/// The JSON Schema of a stage's list of strokes.
+pub(crate) fn schema() -> serde_json::Value {
+    let stroke = |tool: Tool| {
+        let mut properties = keys::schema(&Stroke::new(tool, Vec::new()), &KEYS);
+        properties.extend(tool.settings().iter().map(|setting| (setting.name.to_string(), setting.schema())));
+        let mut places = vec![json!({"required": ["x", "y"]}), json!({"required": ["points"]})];
+        if !tool.needs_place() {
+            let none = ["x", "y", "points"].map(|key| json!({"required": [key]}));
+            places.push(json!({"not": {"anyOf": none}}));
+        }
+        let mut schema = keys::table_schema(properties);
+        schema["title"] = tool.name().into();
+        schema["required"] = json!([TOOL]);
+        schema["oneOf"] = places.into();
+        schema
+    };
+    let strokes: Vec<_> = Tool::all().map(stroke).collect();
+    json!({"type": "array", "maxItems": MAX_STROKES, "items": {"oneOf": strokes},
+           "description": "Acts of the hand, in their order."})
+}

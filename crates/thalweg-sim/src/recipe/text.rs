@@ -1,0 +1,400 @@
+//! A recipe's text: read, written, and described to editors.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use crate::recipe::laid::Laid;
+use crate::recipe::levels::{BeyondGlobal, CELLS, FirstLevel, GlobalLevel};
+use crate::recipe::scatter::Scattered;
+use crate::recipe::strokes;
+use crate::recipe::{Beyond, Coarsest, From, LocalFrom, MAX_STAGES, Recipe, Stage};
+use crate::sketch::PathOrLines;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
+use thalweg_core::declare::keys::{self, File, Form, Key, Maybe, Named, Pair, Text, key};
+use thalweg_core::declare::params::ParamKind;
+use thalweg_core::terrain::grid::{self, Edge, Edges, SIDES};
+use thalweg_io::{plain, write_text};
+use thalweg_models::model::Model;
+use thalweg_models::models::{self, Models};
+use thalweg_models::rocks::{self, Rock};
+use thalweg_render::pictures::ramps::{RAMPS, Ramp};
+use thalweg_render::products::textures::Textured;
+
+/// File name of the recipe in a world's folder.
+pub const RECIPE_FILE: &str = "recipe.toml";
+/// File name of the JSON Schema that lies beside [`RECIPE_FILE`].
+pub const SCHEMA_FILE: &str = "recipe.schema.json";
+
+/// The longest recipe that is read: room for as many strokes as a stage may have.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Bytes that a byte of a recipe may take while it is read. Measured: 71, of a list of digits.
+const TEXT: u64 = 76;
+
+/// Characters that are said of a broken recipe, which may hold names of any length.
+const MESSAGE: usize = 1200;
+
+/// Most columns and rows that are cut away.
+const MOST_CUT: usize = 1 << 20;
+
+/// Cells on the long side where an extent is given and no number of them.
+const USUAL_CELLS: usize = 1024;
+
+const EXTENT: Maybe<Pair> = Maybe(Pair {
+    takes: |sides| sides.iter().all(|side| (0.01..=1e8).contains(side)),
+    allowed: "[width, height] in metres, each 0.01 to 100000000",
+    number: || json!({"type": "number", "minimum": 0.01, "maximum": 1e8}),
+});
+
+const MARGIN: (ParamKind, &str) = (ParamKind::Number { min: 0.0, max: 1.0 }, "1");
+
+const SEA_LEVEL: Maybe<(ParamKind, &str)> = Maybe((ParamKind::Number { min: -16_000.0, max: 16_000.0 }, "m"));
+
+const ROCK: Named<Rock> = Named { find: Rock::find, name: |rock| rock.name, all: || rocks::names().collect() };
+
+const RAMP: Named<Ramp> =
+    Named { find: Ramp::find, name: |ramp| ramp.name, all: || RAMPS.iter().map(|ramp| ramp.name).collect() };
+
+/// The key of the stages, which are read with the models at hand.
+const STAGE: &str = "stage";
+
+const KEYS: [Key<Recipe>; 19] = [
+    key!(Recipe, name, Text, "Its name."),
+    key!(Recipe, about, Text, "A paragraph about the landform.").rare(),
+    key!(Recipe, extent, EXTENT, "Width and height in metres."),
+    key!(Recipe, from, Maybe(File), "An elevation model to start from, instead of extent."),
+    key!(Recipe, cells, CELLS, "Cells on the long side.").rare(),
+    key!(
+        Recipe,
+        coarsest,
+        FirstLevel,
+        "Cells on the long side of the first of the levels that it is built on; each doubles the one before."
+    ),
+    key!(
+        Recipe,
+        beyond,
+        BeyondGlobal,
+        "What makes the levels beyond the global one: the stages over the whole terrain, or each cell of what lies around."
+    )
+    .rare(),
+    key!(
+        Recipe,
+        local_from,
+        GlobalLevel,
+        "The global level, beyond which levels are local: its cells on the long side, or the width of one."
+    )
+    .rare(),
+    key!(
+        Recipe,
+        margin,
+        MARGIN,
+        "Width of what is built round the extent, and cut away in the end, as a share of the extent's shorter side."
+    )
+    .rare(),
+    key!(
+        Recipe,
+        cut,
+        Cut,
+        "Columns and rows that are cut away in the end, at the eastern and the southern side: engines take sizes that levels do not come to."
+    )
+    .rare(),
+    key!(Recipe, seed, Seed, "The world's seed."),
+    key!(Recipe, edges, Sides, "What happens at the sides of the world."),
+    key!(Recipe, sea_level, SEA_LEVEL, "Metres; left out, there is no sea."),
+    key!(
+        Recipe,
+        continents,
+        Maybe(Scattered),
+        "Makes the world endless: worlds of this recipe, each of its own seed, are its continents."
+    )
+    .rare(),
+    key!(
+        Recipe,
+        sketch,
+        Maybe(PathOrLines),
+        "Ridges, rivers, coasts and heights that the ground keeps: a file of GeoJSON, or its text, in metres from the north-western corner, x to the east, y to the south."
+    ),
+    key!(Recipe, place, Maybe(Laid), "Where on Earth a made world is laid: for GIS alone, the land is the same everywhere.").rare(),
+    key!(Recipe, rock, ROCK, "Of which rock the parameters speak."),
+    key!(Recipe, ramp, RAMP, "The colours of its heights in pictures.").rare(),
+    key!(Recipe, textures, Textured, "Climate, and colours of what covers its ground, in textures and natural views.").rare(),
+];
+
+/// How a seed stands in a recipe. TOML's numbers are signed: its upper half is written as negative numbers.
+struct Seed;
+
+impl Form<u64> for Seed {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<u64> {
+        let allowed = || format!("{} to {}, whole", i64::MIN, i64::MAX);
+        value.as_integer().map(|seed| seed as u64).ok_or_else(|| Error::value(name, value, allowed()))
+    }
+
+    fn write(&self, seed: &u64) -> Option<String> {
+        Some((*seed as i64).to_string())
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": "integer"})
+    }
+}
+
+/// How columns and rows that are cut away stand in a recipe.
+struct Cut;
+
+impl Form<[usize; 2]> for Cut {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<[usize; 2]> {
+        let count = |value: &toml::Value| usize::try_from(value.as_integer()?).ok().filter(|n| *n <= MOST_CUT);
+        let found = match value.as_array().map(Vec::as_slice) {
+            Some([cols, rows]) => count(cols).zip(count(rows)).map(|(cols, rows)| [cols, rows]),
+            _ => None,
+        };
+        found.ok_or_else(|| Error::value(name, value, format!("[columns, rows], each 0 to {MOST_CUT}")))
+    }
+
+    fn write(&self, cut: &[usize; 2]) -> Option<String> {
+        Some(format!("{cut:?}"))
+    }
+
+    fn schema(&self) -> Json {
+        let count = json!({"type": "integer", "minimum": 0, "maximum": MOST_CUT});
+        json!({"type": "array", "items": count, "minItems": 2, "maxItems": 2})
+    }
+}
+
+/// How edges stand in a recipe: one word for all, or a table of sides.
+struct Sides;
+
+const EDGES: [(&str, Edge); 3] = [("open", Edge::Open), ("closed", Edge::Closed), ("looped", Edge::Looped)];
+
+impl Form<Edges> for Sides {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<Edges> {
+        let edge = |value: &toml::Value| {
+            let found = EDGES.iter().find(|(word, _)| value.as_str() == Some(word));
+            let allowed = "\"open\", \"closed\", \"looped\", or a table of north, east, south, west";
+            found.map(|(_, edge)| *edge).ok_or_else(|| Error::value(name, value, allowed))
+        };
+        let Some(table) = value.as_table() else { return Ok([edge(value)?; 4]) };
+        keys::known("side", table, SIDES.into_iter())?;
+        let mut edges = Edges::default();
+        for (side, slot) in SIDES.iter().zip(&mut edges) {
+            if let Some(value) = table.get(*side) {
+                *slot = edge(value)?;
+            }
+        }
+        grid::check_edges(name, edges)?;
+        Ok(edges)
+    }
+
+    fn write(&self, edges: &Edges) -> Option<String> {
+        let word = |edge: &Edge| EDGES.iter().find(|(_, of)| of == edge).map(|(word, _)| keys::quoted(word));
+        Some(keys::inline(SIDES.iter().zip(edges).filter_map(|(side, edge)| Some((side, word(edge)?)))))
+    }
+
+    fn schema(&self) -> Json {
+        let edge = json!({"enum": EDGES.map(|(word, _)| word)});
+        let sides = SIDES.iter().map(|side| (side.to_string(), edge.clone())).collect();
+        json!({"anyOf": [edge, keys::table_schema(sides)]})
+    }
+}
+
+impl Recipe {
+    /// Reads a recipe from a file; its paths are then relative to that file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is over 16 MiB, there is too little memory for it, or as [`Recipe::parse`].
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::read_with(path, &Models::default())
+    }
+
+    /// As [`Recipe::read`], with a caller's own models.
+    ///
+    /// # Errors
+    /// As [`Recipe::read`].
+    pub fn read_with(path: &Path, models: &Models) -> Result<Self> {
+        let text = plain::read_text(path, MAX_BYTES)?;
+        memory::room(&path.display().to_string(), TEXT.saturating_mul(text.len() as u64))?;
+        let mut recipe = Self::parse_with(&text, models)
+            .map_err(|error| Error::file(path, plain::clipped_to(&error.to_string(), MESSAGE)))?;
+        recipe.folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Ok(recipe)
+    }
+
+    /// Reads a recipe from its text.
+    ///
+    /// # Errors
+    /// Broken TOML, unknown keys, models and parameters, values out of range, labels used twice, keys that do not go together, and not
+    /// exactly one of `extent` and `from`.
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::parse_with(text, &Models::default())
+    }
+
+    /// As [`Recipe::parse`], with a caller's own models.
+    ///
+    /// # Errors
+    /// As [`Recipe::parse`].
+    pub fn parse_with(text: &str, models: &Models) -> Result<Self> {
+        let recipe = Self::parse_stages(text, models)?;
+        if recipe.from.is_some() && recipe.coarsest != Coarsest::None {
+            return Err(Error::Recipe("`coarsest` goes with `extent`: with `from` the grid is the file's".into()));
+        }
+        if recipe.continents.is_some() && (recipe.extent.is_none() || recipe.sea_level.is_none()) {
+            return Err(Error::Recipe("`continents` goes with `extent`, of one continent, and `sea_level`".into()));
+        }
+        if recipe.place.is_some() && (recipe.from.is_some() || recipe.continents.is_some()) {
+            return Err(Error::Recipe(
+                "`place` goes with `extent` of one world: with `from` the file says where it lies".into(),
+            ));
+        }
+        if recipe.from.is_some() && recipe.beyond != Beyond::Global {
+            return Err(Error::Recipe("`beyond` goes with `extent`: with `from` the grid is the file's".into()));
+        }
+        if recipe.margin > 0.0 {
+            recipe.check_margin()?;
+        }
+        let is_looped = recipe.edges.contains(&Edge::Looped);
+        let is_whole = recipe.extent.is_some() && !is_looped && recipe.continents.is_none();
+        if recipe.cut != [0, 0] && (!is_whole || recipe.beyond != Beyond::Global) {
+            let refusal = "`cut` goes with `extent` of one world whose edges end, and that is solved as a whole";
+            return Err(Error::Recipe(refusal.into()));
+        }
+        if is_looped && (recipe.continents.is_some() || recipe.beyond != Beyond::Global) {
+            return Err(Error::Recipe(
+                "`continents` and `beyond` go with `edges` that end: looped ones have no beyond".into(),
+            ));
+        }
+        recipe.ends_for_lines(recipe.sketch.is_some())?;
+        if recipe.beyond == Beyond::Global && recipe.local_from != LocalFrom::Auto {
+            return Err(Error::Recipe("`local_from` goes with `beyond = \"local\"`".into()));
+        }
+        if recipe.extent.is_none() == recipe.from.is_none() {
+            return Err(Error::Recipe(
+                "give either `extent = [width, height]` in metres or `from = \"FILE\"`, an elevation model".into(),
+            ));
+        }
+        Ok(recipe)
+    }
+
+    /// Refuses a margin round what has none.
+    fn check_margin(&self) -> Result<()> {
+        let has_file = |stage: &Stage| stage.layers.values().any(|source| matches!(source.from, From::File(_)));
+        let refusal = if self.extent.is_none() {
+            "`extent`: with `from` the grid is the file's, beyond which nothing is known"
+        } else if self.edges.contains(&Edge::Looped) {
+            "`edges` that end: looped ones have no beyond"
+        } else if self.continents.is_some() {
+            "one world: `continents` lie in a sea that has no beyond"
+        } else if self.stages.iter().any(has_file) {
+            "layers out of the run: those of a file end with the extent"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Recipe(format!("`margin` goes with {refusal}")))
+    }
+
+    /// Reads a recipe that may be without a start of its own, for [`Run::over`](crate::run::Run::over): a checkpoint's, or one for a terrain
+    /// that its caller has.
+    ///
+    /// # Errors
+    /// As [`Recipe::parse`], but that neither a start nor keys that go together are asked for.
+    pub fn parse_stages(text: &str, models: &Models) -> Result<Self> {
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| broken(text, &e))?;
+        keys::known("key", &table, KEYS.iter().map(|key| key.name).chain([STAGE]))?;
+        let mut recipe = Self::blank();
+        keys::read(&mut recipe, "", &table, &KEYS)?;
+        if recipe.extent.is_some() && !table.contains_key("cells") {
+            recipe.cells = USUAL_CELLS;
+        }
+        let stages = match table.get(STAGE) {
+            None => &Vec::new(),
+            Some(toml::Value::Array(stages)) if stages.len() <= MAX_STAGES => stages,
+            Some(_) => return Err(Error::Recipe(format!("`stage` is a list, [[stage]], of up to {MAX_STAGES}"))),
+        };
+        for (number, stage) in (1..).zip(stages) {
+            let (stage, renamed) =
+                Stage::parse(stage, models).map_err(|e| Error::Recipe(format!("stage {number}: {e}")))?;
+            recipe.warnings.extend(renamed.into_iter().map(|what| format!("stage {number}: {what}")));
+            if recipe.stages.iter().any(|s| s.label == stage.label) {
+                let label = stage.label;
+                return Err(Error::Recipe(format!(
+                    "stage {number}: label `{label}` is used twice; give this stage another `label`"
+                )));
+            }
+            recipe.stages.push(stage);
+        }
+        Ok(recipe)
+    }
+
+    /// Writes the recipe into a file of its own in `folder`, and beside it the schema that its first line names: editors that know such
+    /// a line complete and check by it.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<[PathBuf; 2]> {
+        let files = [RECIPE_FILE, SCHEMA_FILE].map(|name| folder.join(name));
+        let is_own = |model: &dyn Model| models::find(model.about().name).is_err();
+        let mut own: Vec<_> = self.stages.iter().filter(|stage| is_own(&*stage.model)).collect();
+        own.sort_by_key(|stage| stage.model.about().name);
+        own.dedup_by_key(|stage| stage.model.about().name);
+        let schema = schema_of(models::all().chain(own.into_iter().map(|stage| stage.model.clone())));
+        write_text(&files[0], &self.to_file())?;
+        write_text(&files[1], &schema.to_string())?;
+        Ok(files)
+    }
+
+    /// What it says of rock and ground cover, as the text of a recipe that says nothing else.
+    pub fn cover_text(&self) -> String {
+        Self { textures: self.textures.clone(), rock: self.rock, ..Self::blank() }.to_toml()
+    }
+
+    /// The text of its file in a world's folder.
+    pub fn to_file(&self) -> String {
+        format!("#:schema ./{SCHEMA_FILE}\n\n{}", self.to_toml())
+    }
+
+    /// The recipe as TOML with every parameter spelt out; reading it back gives the same recipe.
+    pub fn to_toml(&self) -> String {
+        let mut out = keys::lines(keys::write(self, &Self::blank(), &KEYS));
+        for stage in &self.stages {
+            out += "\n";
+            out += &stage.to_toml();
+        }
+        out
+    }
+}
+
+/// What is broken in a text, with its line; the line itself only if it can be read at a glance.
+fn broken(text: &str, error: &toml::de::Error) -> Error {
+    const GLANCE: usize = 500;
+    let whole = error.to_string();
+    if whole.len() <= GLANCE {
+        return Error::Recipe(whole);
+    }
+    let line = error
+        .span()
+        .and_then(|span| text.as_bytes().get(..span.start))
+        .map(|before| before.iter().filter(|byte| **byte == b'\n').count() + 1);
+    let at = line.map_or(String::new(), |line| format!(" at line {line}"));
+    Error::Recipe(format!("TOML parse error{at}: {}", plain::clipped(error.message())))
+}
+
+/// The JSON Schema of recipes (draft 2020-12) of these models, from their declarations; editors complete and check by it.
+pub fn schema(models: &Models) -> Json {
+    schema_of(models.all())
+}
+
+fn schema_of(models: impl Iterator<Item = Box<dyn Model>>) -> Json {
+    let mut properties = keys::schema(&Recipe { cells: USUAL_CELLS, ..Recipe::blank() }, &KEYS);
+    let stages: Vec<_> = models.map(Stage::schema).collect();
+    properties.insert(STAGE.into(), json!({"type": "array", "maxItems": MAX_STAGES, "items": {"oneOf": stages}}));
+    let mut schema = keys::table_schema(properties);
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = "thalweg recipe".into();
+    schema["oneOf"] = json!([{"required": ["extent"]}, {"required": ["from"]}]);
+    schema["dependentRequired"] = json!({
+        "coarsest": ["extent"], "margin": ["extent"], "cut": ["extent"], "beyond": ["extent"], "local_from": ["beyond"], "continents": ["extent", "sea_level"]
+    });
+    schema["$defs"] = json!({"strokes": strokes::schema()});
+    schema
+}

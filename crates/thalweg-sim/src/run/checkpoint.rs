@@ -1,0 +1,462 @@
+//! A run in one file: saved between any two steps, taken up again with the same bits to come.
+//!
+//! Layout: a magic line, the header's length (u64, little-endian), a JSON header, then the bytes of every section the
+//! header lists, then XXH3-64 of all that. Written beside the target and renamed, so a crash leaves the old file.
+
+use std::borrow::Cow;
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::recipe::Recipe;
+use crate::run::{Run, StageReport};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
+use thalweg_core::base::names::{from_text, to_text};
+use thalweg_core::terrain::bytes::Values;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellType, Cells, Column, ColumnType, GROUND, LOOSE, Layer, LayerSpec, Table, Terrain};
+use thalweg_io::atomic::atomic;
+use thalweg_io::plain;
+use thalweg_models::models::Models;
+
+const MAGIC: &[u8; 16] = b"thalweg state 1\n";
+
+/// Longest header accepted; real ones are a few kilobytes.
+const MAX_HEADER: u64 = 64 << 20;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    recipe: String,
+    folder: String,
+    /// Number of the turn; older files, of one level, call it by its stage.
+    #[serde(alias = "stage")]
+    turn: usize,
+    step: u32,
+    /// Strokes of this step that are made.
+    #[serde(default)]
+    strokes: usize,
+    reports: Vec<StageReport>,
+    /// Steps done, and in all.
+    #[serde(default)]
+    steps: Option<[u64; 2]>,
+    /// The recipe's name and its seed.
+    #[serde(default)]
+    of: Option<(String, u64)>,
+    grid: Grid,
+    note: serde_json::Value,
+    sections: Vec<Section>,
+}
+
+/// One run of bytes: what it is, and how many.
+#[derive(Serialize, Deserialize)]
+struct Section {
+    kind: Kind,
+    name: String,
+    unit: String,
+    meaning: String,
+    bytes: u64,
+}
+
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq)]
+enum Kind {
+    Ground,
+    Loose,
+    Nodata,
+    Height,
+    Float,
+    Count,
+    Ints,
+    Floats,
+}
+
+/// A run between two steps, apart from it: it may be saved while the run takes its next step.
+pub struct Snapshot {
+    state: State<'static>,
+    terrain: Terrain,
+}
+
+/// What is saved beside the terrain.
+struct State<'a> {
+    recipe: String,
+    folder: PathBuf,
+    turn: usize,
+    step: u32,
+    strokes: usize,
+    reports: Cow<'a, [StageReport]>,
+    steps: [u64; 2],
+    of: (String, u64),
+}
+
+/// What a checkpoint says of its run, without the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Glance {
+    /// The recipe's name; `a recipe` in files of older versions.
+    pub name: String,
+    /// The world's seed; 0 in files of older versions.
+    pub seed: u64,
+    /// Number of steps done and of steps in all; `None` in files of older versions.
+    pub steps: Option<[u64; 2]>,
+}
+
+impl Run {
+    fn state(&self) -> State<'_> {
+        State {
+            recipe: self.recipe.to_toml(),
+            folder: std::path::absolute(&self.recipe.folder).unwrap_or_else(|_| self.recipe.folder.clone()),
+            turn: self.turn,
+            step: self.step,
+            strokes: self.strokes,
+            reports: Cow::Borrowed(&self.reports),
+            steps: self.steps(),
+            of: (self.recipe.name.clone(), self.recipe.seed),
+        }
+    }
+
+    /// Saves the run to one file; `note` is the caller's own and comes back from [`Run::resume`].
+    ///
+    /// # Errors
+    /// When the file cannot be written; an older file of that name is then untouched.
+    pub fn save(&self, path: &Path, note: &serde_json::Value) -> Result<()> {
+        write(path, &self.state(), &self.terrain, note)
+    }
+
+    /// The bytes of the file that [`Run::save`] writes.
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub fn to_checkpoint(&self, note: &serde_json::Value) -> Result<Vec<u8>> {
+        let need = self.bytes();
+        memory::room("a checkpoint", need)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(need).unwrap_or(0));
+        let path = Path::new("checkpoint");
+        pour(path, &self.state(), &self.terrain, note, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// As [`Run::resume`], from the bytes of a file that [`Run::save`] or [`Run::to_checkpoint`] made.
+    ///
+    /// # Errors
+    /// When they are no checkpoint, or damaged.
+    pub fn resume_bytes(bytes: &[u8]) -> Result<(Self, serde_json::Value)> {
+        let path = Path::new("checkpoint");
+        check_bytes(path, bytes)?;
+        Self::from_checkpoint(bytes, path, &Models::default())
+    }
+
+    /// The run as it stands, to be saved later. It copies the terrain ([`Run::bytes`] says how much that is); `None` where memory
+    /// has no room for that.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        let state = self.state();
+        let state = State { reports: Cow::Owned(state.reports.to_vec()), ..state };
+        Some(Snapshot { state, terrain: copied(&self.terrain)? })
+    }
+
+    /// Bytes of the terrain with its layers and tables.
+    pub fn bytes(&self) -> u64 {
+        sections(&self.terrain).iter().map(|(section, _)| section.bytes).sum()
+    }
+
+    /// Takes up a run from its file; also gives back the note that was saved with it.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no checkpoint, or is damaged.
+    pub fn resume(path: &Path) -> Result<(Self, serde_json::Value)> {
+        Self::resume_with(path, &Models::default())
+    }
+
+    /// As [`Run::resume`], with a caller's own models.
+    ///
+    /// # Errors
+    /// As [`Run::resume`].
+    pub fn resume_with(path: &Path, models: &Models) -> Result<(Self, serde_json::Value)> {
+        Self::from_checkpoint(&read_checked(path)?, path, models)
+    }
+
+    /// As [`Run::resume`], from the bytes of a checkpoint, of which the last eight, its hash, are passed over; `path` is said in
+    /// messages.
+    ///
+    /// # Errors
+    /// A header or a section that is cut off, cannot be read or does not fit the others; a recipe or a grid that is refused.
+    pub fn from_checkpoint(bytes: &[u8], path: &Path, models: &Models) -> Result<(Self, serde_json::Value)> {
+        let bad = |what: &str| Error::file(path, format!("is no usable checkpoint: {}", plain::clipped(what)));
+        let length = bytes.get(16..24).and_then(|b| b.try_into().ok()).map_or(u64::MAX, u64::from_le_bytes);
+        let end = length.checked_add(24).filter(|_| length <= MAX_HEADER).ok_or_else(|| bad("header length"))?;
+        let json = bytes.get(24..end as usize).ok_or_else(|| bad("header is cut off"))?;
+        let header: Header = serde_json::from_slice(json).map_err(|e| bad(&e.to_string()))?;
+        let mut recipe = Recipe::parse_stages(&header.recipe, models)?;
+        recipe.folder = from_text(&header.folder);
+        // The file is whole (its hash says so), but it may have been made with intent: nothing in it is trusted.
+        header.grid.check()?;
+        let size = header.grid.size;
+        let mut terrain = Terrain { ground: Field::new([0, 0], Height::ZERO), ..Terrain::new(Grid::new([1, 1], 1.0)?) };
+        let mut rest = bytes.get(end as usize..bytes.len().saturating_sub(8)).unwrap_or_default();
+        for section in &header.sections {
+            let count = usize::try_from(section.bytes).ok().filter(|n| *n <= rest.len());
+            let (part, after) = rest.split_at(count.ok_or_else(|| bad("a section is cut off"))?);
+            rest = after;
+            place(&mut terrain, section, part, size, models)
+                .ok_or_else(|| bad(&format!("section {}", section.name)))?;
+        }
+        if terrain.ground.size() != size || !rest.is_empty() {
+            return Err(bad("sections do not add up"));
+        }
+        if let Some(flaw) = flaw(&terrain) {
+            return Err(bad(flaw));
+        }
+        terrain.grid = header.grid;
+        let place = [header.turn, header.strokes];
+        let run = Self::restored(recipe, terrain, place, header.step, header.reports);
+        Ok((run.map_err(|error| bad(&error.to_string()))?, header.note))
+    }
+}
+
+impl Snapshot {
+    /// As [`Run::save`].
+    ///
+    /// # Errors
+    /// As [`Run::save`].
+    pub fn save(&self, path: &Path, note: &serde_json::Value) -> Result<()> {
+        write(path, &self.state, &self.terrain, note)
+    }
+
+    /// Number of steps done and of steps in all, over all turns.
+    pub fn steps(&self) -> [u64; 2] {
+        self.state.steps
+    }
+}
+
+/// The same terrain once more, if there is room for it.
+fn copied(terrain: &Terrain) -> Option<Terrain> {
+    let layer = |layer: &Layer| {
+        let cells = match &layer.cells {
+            Cells::Height(field) => Cells::Height(field_of(field)?),
+            Cells::Float(field) => Cells::Float(field_of(field)?),
+            Cells::Count(field) => Cells::Count(field_of(field)?),
+        };
+        let Layer { finer, coarser, .. } = *layer;
+        Some(Layer { unit: layer.unit.clone(), meaning: layer.meaning.clone(), finer, coarser, cells })
+    };
+    let column = |column: &Column| {
+        Some(match column {
+            Column::Int(values) => Column::Int(vec_of(values)?),
+            Column::Float(values) => Column::Float(vec_of(values)?),
+        })
+    };
+    let table = |table: &Table| {
+        let columns =
+            table.columns.iter().map(|(name, unit, values)| Some((name.clone(), unit.clone(), column(values)?)));
+        Some(Table { columns: columns.collect::<Option<_>>()? })
+    };
+    Some(Terrain {
+        grid: terrain.grid.clone(),
+        ground: field_of(&terrain.ground)?,
+        loose: terrain.loose.as_ref().map(|loose| field_of(loose).ok_or(())).transpose().ok()?,
+        nodata: terrain.nodata.as_ref().map(|mask| field_of(mask).ok_or(())).transpose().ok()?,
+        layers: terrain.layers.iter().map(|(name, it)| Some((name.clone(), layer(it)?))).collect::<Option<_>>()?,
+        tables: terrain.tables.iter().map(|(name, it)| Some((name.clone(), table(it)?))).collect::<Option<_>>()?,
+    })
+}
+
+fn field_of<T: Copy>(field: &Field<T>) -> Option<Field<T>> {
+    Field::from_vec(field.size(), vec_of(field.as_slice())?).ok()
+}
+
+fn vec_of<T: Copy>(values: &[T]) -> Option<Vec<T>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(values.len()).ok()?;
+    copy.extend_from_slice(values);
+    Some(copy)
+}
+
+fn write(path: &Path, state: &State<'_>, terrain: &Terrain, note: &serde_json::Value) -> Result<()> {
+    atomic(path, |file| pour(path, state, terrain, note, file))
+}
+
+/// Writes the bytes of a checkpoint into `sink`; `path` is said in messages.
+fn pour(
+    path: &Path,
+    state: &State<'_>,
+    terrain: &Terrain,
+    note: &serde_json::Value,
+    sink: &mut impl Write,
+) -> Result<()> {
+    let (sections, values): (Vec<_>, Vec<_>) = sections(terrain).into_iter().unzip();
+    let header = Header {
+        recipe: state.recipe.clone(),
+        folder: to_text(&state.folder),
+        turn: state.turn,
+        step: state.step,
+        strokes: state.strokes,
+        reports: state.reports.to_vec(),
+        steps: Some(state.steps),
+        of: Some(state.of.clone()),
+        grid: terrain.grid.clone(),
+        note: note.clone(),
+        sections,
+    };
+    let header = serde_json::to_vec(&header).map_err(|e| Error::file(path, e.to_string()))?;
+    let mut hash = Xxh3::new();
+    let mut put = |bytes: &[u8]| {
+        hash.update(bytes);
+        sink.write_all(bytes)
+    };
+    let wrote = put(MAGIC)
+        .and_then(|()| put(&(header.len() as u64).to_le_bytes()))
+        .and_then(|()| put(&header))
+        .and_then(|()| values.iter().try_for_each(|values| values.pour(&mut put)));
+    wrote.and_then(|()| sink.write_all(&hash.digest().to_le_bytes())).map_err(Error::io(path, "write"))
+}
+
+/// What a checkpoint says of its run, from its head alone: quick, and without a look at whether the rest is whole.
+///
+/// # Errors
+/// When the file cannot be read, is no checkpoint, or is damaged at its head.
+pub fn glance(path: &Path) -> Result<Glance> {
+    let about = std::fs::metadata(path).map_err(Error::io(path, "read"))?;
+    let bad = || Error::file(path, "is a damaged or cut-off checkpoint");
+    let mut head = [0; 24];
+    let file = if about.is_file() {
+        std::fs::File::open(path).map_err(Error::io(path, "read"))?
+    } else {
+        return Err(none(path));
+    };
+    let mut file = std::io::BufReader::new(file);
+    if file.read_exact(&mut head[..16]).is_err() || head[..16] != *MAGIC {
+        return Err(none(path));
+    }
+    file.read_exact(&mut head[16..]).map_err(|_| bad())?;
+    let length = head[16..].try_into().map_or(u64::MAX, u64::from_le_bytes);
+    if length > MAX_HEADER.min(about.len()) {
+        return Err(bad());
+    }
+    let header: Header = serde_json::from_reader(file.take(length)).map_err(|_| bad())?;
+    let (name, seed) = header.of.unwrap_or_else(|| ("a recipe".into(), 0));
+    Ok(Glance { name, seed, steps: header.steps })
+}
+
+/// Whether a file begins as a checkpoint does, be it damaged or not; false where it cannot be read.
+pub fn is_checkpoint(path: &Path) -> bool {
+    let mut magic = [0; 16];
+    let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
+    is_file && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok()) && magic == *MAGIC
+}
+
+fn none(path: &Path) -> Error {
+    Error::file(path, "is not a thalweg checkpoint")
+}
+
+/// The whole file, if its magic and its hash are right.
+fn read_checked(path: &Path) -> Result<Vec<u8>> {
+    let (mut file, length) = plain::open(path)?;
+    let mut magic = [0; 16];
+    let is_ours = file.read_exact(&mut magic).is_ok() && magic == *MAGIC;
+    if !is_ours {
+        return Err(none(path));
+    }
+    file.rewind().map_err(Error::io(path, "read"))?;
+    // The bytes, and what they are made into.
+    memory::room(&path.display().to_string(), length.saturating_mul(2))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
+    check_bytes(path, &bytes)?;
+    Ok(bytes)
+}
+
+/// Refuses bytes whose magic or hash is wrong.
+fn check_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+    if !bytes.starts_with(MAGIC) {
+        return Err(none(path));
+    }
+    let (content, digest) = bytes.split_at(bytes.len().saturating_sub(8).max(16));
+    if xxhash_rust::xxh3::xxh3_64(content).to_le_bytes() != *digest {
+        return Err(Error::file(path, "is a damaged or cut-off checkpoint (its checksum does not match)"));
+    }
+    Ok(())
+}
+
+/// What a terrain is saved as, in order.
+fn sections(terrain: &Terrain) -> Vec<(Section, Values<'_>)> {
+    fn section<'a>(kind: Kind, [name, unit, meaning]: [&str; 3], values: Values<'a>) -> (Section, Values<'a>) {
+        let [name, unit, meaning] = [name, unit, meaning].map(String::from);
+        (Section { kind, name, unit, meaning, bytes: values.byte_count() }, values)
+    }
+    let mut all = vec![section(Kind::Ground, [GROUND.name, "", ""], Values::Heights(terrain.ground.as_slice()))];
+    if let Some(loose) = &terrain.loose {
+        all.push(section(Kind::Loose, [LOOSE.name, "", ""], Values::Heights(loose.as_slice())));
+    }
+    if let Some(mask) = &terrain.nodata {
+        all.push(section(Kind::Nodata, ["nodata", "", ""], Values::Flags(mask.as_slice())));
+    }
+    for (name, layer) in &terrain.layers {
+        let kind = match layer.cells.cell_type() {
+            CellType::Height => Kind::Height,
+            CellType::Float => Kind::Float,
+            CellType::Count => Kind::Count,
+        };
+        all.push(section(kind, [name, &layer.unit, &layer.meaning], Values::from(&layer.cells)));
+    }
+    for (name, table) in &terrain.tables {
+        for (column, unit, values) in &table.columns {
+            let kind = match values.column_type() {
+                ColumnType::Int => Kind::Ints,
+                ColumnType::Float => Kind::Floats,
+            };
+            all.push(section(kind, [name, unit, column], Values::from(values)));
+        }
+    }
+    all
+}
+
+/// What is wrong with a terrain as no run leaves it, and as no model expects it.
+fn flaw(terrain: &Terrain) -> Option<&'static str> {
+    let ground = terrain.ground.as_slice();
+    if !ground.iter().all(|h| (Height::MIN..=Height::MAX).contains(h)) {
+        return Some("ground outside the accepted elevations");
+    }
+    // Bedrock so deep that loose ground up to the highest elevation would not fit a number.
+    let deepest = i64::from(Height::MAX.0) - i64::from(i32::MAX);
+    let fits =
+        |(ground, loose): (&Height, &Height)| loose.0 >= 0 && i64::from(ground.0) - i64::from(loose.0) >= deepest;
+    if terrain.loose.as_ref().is_some_and(|loose| !ground.iter().zip(loose.as_slice()).all(fits)) {
+        return Some("loose ground that is negative or too thick");
+    }
+    if !terrain.tables.values().all(Table::is_even) {
+        return Some("a table with columns of unequal length");
+    }
+    None
+}
+
+/// Puts one section where it belongs; `None` if it does not fit.
+fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size, models: &Models) -> Option<()> {
+    let name = || section.name.clone();
+    let heights = || match Cells::from_bytes(CellType::Height, size, bytes) {
+        Ok(Cells::Height(field)) => Some(field),
+        _ => None,
+    };
+    let layer = |kind: CellType| {
+        let declared = models.layer(&section.name).filter(|spec| spec.cells == kind);
+        let LayerSpec { finer, coarser, .. } = declared.unwrap_or_else(|| LayerSpec::undeclared(kind));
+        let cells = Cells::from_bytes(kind, size, bytes).ok()?;
+        Some(Layer { unit: section.unit.clone(), meaning: section.meaning.clone(), finer, coarser, cells })
+    };
+    let column = |kind: ColumnType| {
+        let column = Column::from_bytes(kind, bytes).ok()?;
+        Some((section.meaning.clone(), section.unit.clone(), column))
+    };
+    match section.kind {
+        Kind::Ground => terrain.ground = heights()?,
+        Kind::Loose => terrain.loose = Some(heights()?),
+        Kind::Nodata => terrain.nodata = Some(Field::from_vec(size, bytes.iter().map(|b| *b != 0).collect()).ok()?),
+        Kind::Height => drop(terrain.layers.insert(name(), layer(CellType::Height)?)),
+        Kind::Float => drop(terrain.layers.insert(name(), layer(CellType::Float)?)),
+        Kind::Count => drop(terrain.layers.insert(name(), layer(CellType::Count)?)),
+        Kind::Ints => terrain.tables.entry(name()).or_default().columns.push(column(ColumnType::Int)?),
+        Kind::Floats => terrain.tables.entry(name()).or_default().columns.push(column(ColumnType::Float)?),
+    }
+    Some(())
+}

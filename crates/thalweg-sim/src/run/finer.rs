@@ -1,0 +1,98 @@
+//! From one level to the next: all that is there on finer cells, and what the base ground adds there.
+
+use crate::run::{Run, layers};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+use thalweg_models::model::{Budget, Tick};
+use thalweg_models::process::upsample;
+
+impl Run {
+    /// Makes the terrain that of level `level`. The change of the base ground is that between what its stages lay on cells of
+    /// this level and what they lay on the one before, made finer in the same way; their layers are those of this level.
+    /// The ledger counts cells of this level, a quarter as large as those before.
+    ///
+    /// # Errors
+    /// When a layer that a base stage needs is missing or does not fit. The terrain is then as before.
+    pub(super) fn make_finer(&mut self, level: usize) -> Result<Budget> {
+        let widths: Vec<f64> = self.grids.iter().map(|grid| grid.cell).collect();
+        let blocks = self.recipe.octaves(&widths, level)?;
+        let mut fine = upsample::terrain(&self.terrain);
+        // Whole numbers of cells, halved widths: the same grid, but for what comes of a file.
+        fine.grid = self.grids.get(level).cloned().unwrap_or(fine.grid);
+        let mut budget = Budget::default();
+        for block in blocks {
+            // Made finer as the ground was, so that the two cancel where nothing has changed it.
+            let coarse = self.base(&block, &self.terrain)?;
+            let (nodata, topology) = (self.terrain.nodata.as_ref(), self.terrain.grid.topology());
+            let coarse_ground = upsample::ground(&coarse.ground, nodata, topology);
+            let Terrain { ground: fine_ground, layers: mut fine_layers, .. } = self.base(&block, &fine)?;
+            // So with layers, as long as nothing else has changed them.
+            let stages = || block.iter().filter_map(|number| self.recipe.stages.get(*number));
+            for spec in stages().flat_map(|stage| stage.model.about().writes) {
+                let [there, laid] = [&self.terrain, &coarse].map(|terrain| terrain.layers.get(spec.name));
+                if there.map(|layer| &layer.cells) == laid.map(|layer| &layer.cells)
+                    && let Some(layer) = fine_layers.remove(spec.name)
+                {
+                    fine.layers.insert(spec.name.to_string(), layer);
+                }
+            }
+            let added = fine_ground
+                .as_slice()
+                .iter()
+                .zip(coarse_ground.as_slice())
+                .map(|(a, b)| i64::from(a.0) - i64::from(b.0));
+            let kept = fine.grid.sea_level.filter(|_| stages().any(|stage| stage.model.keeps_land()));
+            let inland = kept.map(|sea| (sea, inland(&self.terrain.ground, sea)));
+            let cols = fine.grid.cols();
+            for (number, (height, by)) in fine.ground.as_mut_slice().iter_mut().zip(added).enumerate() {
+                if fine.nodata.as_ref().is_some_and(|mask| mask.as_slice()[number]) {
+                    continue;
+                }
+                let wanted = i64::from(height.0) + by;
+                let wanted = match &inland {
+                    // Its parts too: a river that lies hardly over the sea between high banks stays there.
+                    Some((sea, inland)) if inland[(number / cols / 2, number % cols / 2)] => {
+                        wanted.max(i64::from(sea.0) + 1)
+                    }
+                    _ => wanted,
+                };
+                let held = wanted.clamp(Height::MIN.0.into(), Height::MAX.0.into());
+                budget.limited += u64::from(held != wanted);
+                budget.added += i128::from(held - i64::from(height.0));
+                height.0 = held as i32;
+            }
+        }
+        self.terrain = fine;
+        Ok(budget)
+    }
+
+    /// The ground that base stages lay on flat ground, on the grid of a terrain and with its layers.
+    fn base(&self, block: &[usize], terrain: &Terrain) -> Result<Terrain> {
+        let mut base = Terrain::new(terrain.grid.clone());
+        for stage in block.iter().filter_map(|number| self.recipe.stages.get(*number)) {
+            let given = layers::fetch_all(stage, &self.recipe.folder, terrain, &self.grids)?;
+            layers::put(stage, given, &mut base)?;
+            let model = stage.model_at(0)?;
+            let mut stepper = model.start(&base.grid)?;
+            let key = stage.key(self.recipe.seed);
+            for step in 0..model.steps(&base.grid) {
+                stepper.step(&mut base, Tick { key, step })?;
+            }
+            layers::take(stage, &mut base);
+        }
+        Ok(base)
+    }
+}
+
+/// Cells of the coarser level to each side of one within which a coast may move when it is drawn more finely.
+const COAST: usize = 2;
+
+/// Cells over the sea without any of it near.
+fn inland(ground: &Field<Height>, sea: Height) -> Field<bool> {
+    let [rows, cols] = ground.size();
+    let near = |at: usize, count: usize| at.saturating_sub(COAST)..(at + COAST + 1).min(count);
+    let along = Field::generate([rows, cols], |i, j| ground.row(i)[near(j, cols)].iter().all(|height| *height > sea));
+    Field::generate([rows, cols], |i, j| near(i, rows).all(|i| along[(i, j)]))
+}

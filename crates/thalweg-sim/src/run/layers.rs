@@ -1,0 +1,120 @@
+//! What a stage is given: its input layers, from files of any level or from layers that earlier stages left, and its tables.
+
+use std::path::Path;
+
+use crate::recipe::tables;
+use crate::recipe::{From, LayerSource, Stage};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Grid, Topology};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, GROUND, LOOSE, LayerSpec, Terrain};
+use thalweg_io as io;
+use thalweg_models::models::elevation::ELEVATION;
+use thalweg_models::process::upsample;
+use thalweg_render::products::resample::resample;
+
+/// The layers that a stage is given, for a terrain that holds what earlier stages left. A file is as large as the first level,
+/// or as that doubled any number of times; it is brought to the terrain's size.
+pub fn fetch_all(
+    stage: &Stage,
+    folder: &Path,
+    terrain: &Terrain,
+    levels: &[Grid],
+) -> Result<Vec<(&'static LayerSpec, Cells)>> {
+    let about = stage.model.about();
+    for spec in about.needs {
+        if !stage.layers.contains_key(spec.name) && !terrain.layers.contains_key(spec.name) {
+            let problem = format!("is needed by `{}` and missing ({})", about.name, spec.meaning);
+            return Err(Error::layer(spec.name, problem));
+        }
+    }
+    let wanted = about.needs.iter().chain(about.uses).filter_map(|spec| Some((spec, stage.layers.get(spec.name)?)));
+    wanted.map(|(spec, source)| Ok((spec, fetch(spec, source, folder, terrain, levels)?))).collect()
+}
+
+/// Puts what was fetched, and the stage's tables, into a terrain. All are fetched before one is put in: a failure leaves the
+/// terrain as it was.
+pub fn put(stage: &Stage, layers: Vec<(&LayerSpec, Cells)>, terrain: &mut Terrain) -> Result<()> {
+    stage.tables.fit(terrain)?;
+    layers.into_iter().try_for_each(|(spec, cells)| terrain.insert(spec, cells))?;
+    stage.tables.put(terrain)
+}
+
+/// Takes out of the terrain what was the stage's alone.
+pub fn take(stage: &Stage, terrain: &mut Terrain) {
+    // A layer that the model also writes is its result.
+    let writes = stage.model.about().writes;
+    for name in stage.layers.keys().filter(|name| !writes.iter().any(|spec| spec.name == *name)) {
+        terrain.layers.remove(name);
+    }
+    tables::take(terrain, stage.model.about().tables);
+}
+
+fn fetch(spec: &LayerSpec, source: &LayerSource, folder: &Path, terrain: &Terrain, levels: &[Grid]) -> Result<Cells> {
+    let cells = match &source.from {
+        From::File(path) => {
+            let path = folder.join(path);
+            if *spec == ELEVATION {
+                // An elevation model brings its own size; it is laid over the whole world.
+                let loaded = io::terrain::load(&path, &io::terrain::LoadOptions::default())?;
+                let laid = resample(&loaded.terrain, terrain.grid.size)?;
+                let metres = |i, j| if laid.is_nodata(i, j) { f32::NAN } else { laid.ground[(i, j)].metres_f32() };
+                Cells::Float(Field::generate(terrain.grid.size, metres))
+            } else {
+                let coarsest = levels.first().unwrap_or(&terrain.grid);
+                from_level(io::layer::load_layer_on(&path, coarsest, spec)?, terrain.grid.topology())
+            }
+        }
+        From::Layer(name) => layer(name, terrain)?,
+    };
+    let Some([zero, one]) = source.scale else { return Ok(cells) };
+    let values = cells.to_float();
+    Ok(Cells::Float(values.map(|x| ((f64::from(*x) - zero) / (one - zero)).clamp(0.0, 1.0) as f32)))
+}
+
+/// Cells brought to another size, halved or doubled: means of blocks of them, or smooth between them; counts as they lie
+/// nearest.
+fn from_level(mut cells: Cells, Topology { size, looped }: Topology) -> Cells {
+    while cells.size()[0] > size[0] {
+        cells = match cells {
+            Cells::Float(field) => Cells::Float(quarters(&field, |x| (x.iter().sum::<f32>()) / 4.0)),
+            Cells::Height(field) => Cells::Height(quarters(&field, |h| {
+                Height((h.iter().map(|h| i64::from(h.0)).sum::<i64>().div_euclid(4)) as i32)
+            })),
+            Cells::Count(field) => Cells::Count(quarters(&field, |n| n[0])),
+        };
+    }
+    while cells.size()[0] < size[0] {
+        let topology = Topology { size: cells.size(), looped };
+        cells = match cells {
+            Cells::Float(field) => Cells::Float(upsample::factors(&field, topology)),
+            Cells::Height(field) => Cells::Height(upsample::thicknesses(&field, None, topology)),
+            Cells::Count(field) => Cells::Count(upsample::copied(&field)),
+        };
+    }
+    cells
+}
+
+/// One of every four cells.
+fn quarters<T: Copy + Default + Send + Sync>(field: &Field<T>, one: impl Fn([T; 4]) -> T + Sync) -> Field<T> {
+    Field::generate(field.size().map(|n| n / 2), |i, j| {
+        one([(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| field[(2 * i + a, 2 * j + b)]))
+    })
+}
+
+/// A layer left by an earlier stage, as real numbers.
+fn layer(name: &str, terrain: &Terrain) -> Result<Cells> {
+    let float = |heights: &Field<Height>| Cells::Float(heights.map(|h| h.metres_f32()));
+    match (name, &terrain.loose) {
+        (name, _) if name == GROUND.name => Ok(float(&terrain.ground)),
+        (name, Some(loose)) if name == LOOSE.name => Ok(float(loose)),
+        _ => match terrain.layers.get(name) {
+            Some(layer) => Ok(Cells::Float(layer.cells.to_float())),
+            None => {
+                let known = terrain.layers.keys().map(String::as_str).chain([GROUND.name]);
+                Err(Error::unknown("layer", name, known))
+            }
+        },
+    }
+}

@@ -1,0 +1,25 @@
+//! The margin: what is built round the map, so that rivers enter and leave it, and cut away in the end.
+
+use crate::recipe::Recipe;
+use crate::run::Run;
+use thalweg_core::terrain::Terrain;
+use thalweg_models::model::Budget;
+
+impl Run {
+    /// Cuts the terrain down to its map, whose sides are open: what lay beyond leaves the world.
+    pub(super) fn trim(&mut self) -> Budget {
+        let holds = |terrain: &Terrain| (terrain.solid(), terrain.standing());
+        let before = holds(&self.terrain);
+        self.terrain = trimmed(&self.recipe, &self.terrain);
+        let after = holds(&self.terrain);
+        Budget { added: after.0 - before.0, drained: (before.1 - after.1).max(0.0), ..Budget::default() }
+    }
+}
+
+/// The map of a terrain: the same where it has no margin.
+pub(super) fn trimmed(recipe: &Recipe, terrain: &Terrain) -> Terrain {
+    match recipe.map_window(&terrain.grid) {
+        Some(map) => Terrain { grid: recipe.map(&terrain.grid), ..terrain.window(map) },
+        None => terrain.clone(),
+    }
+}

@@ -1,0 +1,640 @@
+//! [`Run`]: a recipe at work. The caller owns the loop; progress, pause, cancel and live view are then its own.
+
+pub mod checkpoint;
+mod finer;
+mod layers;
+mod local;
+mod manual;
+mod margin;
+pub mod mark;
+mod sketched;
+pub mod tiles;
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::plan::Turn;
+use crate::recipe::strokes;
+use crate::recipe::{Beyond, Coarsest, LocalFrom, Recipe, Stage};
+use crate::sketch::Sketch;
+use thalweg_core::base::clock::Clock;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::declare::params::{Value, Written};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::{STANDING, Terrain};
+use thalweg_io as io;
+use thalweg_models::model::{Budget, Model, Stepper, Tick};
+use thalweg_noise::given::springs::{self, SPRINGS, Spring};
+use thalweg_refine::Frame;
+
+/// What one turn did: a stage on one level, or a step from level to level.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StageReport {
+    /// The stage's label; of a turn without a stage as [`Run::label`].
+    pub label: String,
+    /// Name of its model; of a turn without a stage `finer`, `local` or `trim`.
+    pub model: String,
+    /// Its parameters: an object of their values by name; empty without a stage.
+    pub parameters: serde_json::Value,
+    /// Wall-clock seconds spent in its steps and strokes.
+    pub seconds: f64,
+    /// Number of cells of its level's grid.
+    pub cells: u64,
+    /// Number of steps taken.
+    pub steps: u32,
+    /// Its ledger, that of its strokes included.
+    pub budget: Budget,
+    /// The level that it ran on, from 0, the coarsest.
+    #[serde(default)]
+    pub level: usize,
+    /// Whether it was passed over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub muted: bool,
+    /// Parameters that were changed while it ran; `parameters` has their last values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// A parameter changed between two steps of its stage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Number of steps that the stage had taken before.
+    pub(crate) step: u32,
+    /// The parameter's name.
+    pub parameter: String,
+    /// Its value until then.
+    pub from: serde_json::Value,
+    /// Its value from then on.
+    pub to: serde_json::Value,
+}
+
+/// Where a run stands after a step.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Number of the turn, from 0, among [`Run::turns`]: where there is one level, that of the stage.
+    pub turn: usize,
+    /// Number of turns in all.
+    pub turns: usize,
+    /// Number of the stage in the recipe, from 0; `None` where the ground is made finer, the whole level is a local one, or the margin is
+    /// cut away.
+    pub stage: Option<usize>,
+    /// The level, from 0, the coarsest, and how many there are.
+    pub level: [usize; 2],
+    /// What the turn is called ([`Run::label`]).
+    pub label: String,
+    /// Number of steps done in this turn.
+    pub step: u32,
+    /// Number of steps of this turn in all.
+    pub steps: u32,
+    /// The step's ledger, that of the strokes before it, and after the last one, included.
+    pub budget: Budget,
+}
+
+/// A recipe at work on a terrain.
+pub struct Run {
+    pub(crate) recipe: Recipe,
+    pub(crate) terrain: Terrain,
+    /// The grid of each level, and what is done on them.
+    grids: Vec<Grid>,
+    turns: Vec<Turn>,
+    /// Number of the turn, and steps taken in it.
+    pub(crate) turn: usize,
+    pub(crate) step: u32,
+    /// Strokes of this step that are made.
+    pub(crate) strokes: usize,
+    pub(crate) reports: Vec<StageReport>,
+    stepper: Option<Box<dyn Stepper>>,
+    /// Rows of a local level that are made.
+    half: Option<local::Half>,
+    input: Input,
+    /// What is drawn.
+    sketch: Option<Sketch>,
+}
+
+/// What is to be said of the recipe and of the elevation model that a run began with; nothing of a run that was resumed.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Input {
+    /// What has another name now ([`Recipe::warnings`]); what was assumed, left out or looks doubtful ([`io::Loaded::warnings`]).
+    pub warnings: Vec<String>,
+    /// What the file says of its units that was overridden ([`io::Loaded::overridden`]).
+    pub overridden: Vec<String>,
+    /// The sample that stood for no data in the file, in the file's own unit; `None` where none did, and without a file.
+    pub nodata: Option<f64>,
+}
+
+impl Run {
+    /// A run from the recipe's own start: flat ground of its extent on the coarsest level, or its elevation model.
+    ///
+    /// # Errors
+    /// As [`Recipe::grids`], or, from an elevation model, as [`Run::over_file`]; when a stage's parameters or the sketch contradict a grid,
+    /// or the sketch cannot be read.
+    pub fn new(recipe: Recipe) -> Result<Self> {
+        let Some(path) = &recipe.from else {
+            let grids = recipe.grids()?;
+            let first = grids.first().cloned().ok_or_else(|| Error::Recipe("has no level".into()))?;
+            return Self::on(recipe, Terrain::new(first), grids);
+        };
+        let path = recipe.folder.join(path);
+        Self::over_file(recipe, &path, &io::LoadOptions::default())
+    }
+
+    /// A run over the elevation model in a file, whatever the recipe says that it begins with; it is brought to the recipe's cells. What
+    /// the reader said is kept: [`Run::input`].
+    ///
+    /// # Errors
+    /// When the file cannot be read, the recipe's cells cannot be had of it, there is no memory for the run; as [`Run::over`].
+    pub fn over_file(recipe: Recipe, path: &Path, options: &io::LoadOptions) -> Result<Self> {
+        let io::Loaded { terrain, warnings, nodata, overridden, .. } = io::load(path, options)?;
+        recipe.check_memory(&Grid::new(recipe.size_over(terrain.grid.size), terrain.grid.cell)?)?;
+        let terrain = recipe.over(terrain)?;
+        let mut run = Self::over(recipe, terrain)?;
+        run.input.warnings.extend(warnings);
+        (run.input.overridden, run.input.nodata) = (overridden, nodata);
+        Ok(run)
+    }
+
+    /// What is to be said of what it began with.
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// A run over a given terrain, whose grid it keeps: the recipe's levels do not count.
+    ///
+    /// # Errors
+    /// When a stage's parameters or the sketch contradict the grid, or the sketch cannot be read.
+    pub fn over(mut recipe: Recipe, terrain: Terrain) -> Result<Self> {
+        (recipe.coarsest, recipe.beyond, recipe.local_from) = (Coarsest::None, Beyond::Global, LocalFrom::Auto);
+        recipe.margin = 0.0;
+        let grids = vec![terrain.grid.clone()];
+        Self::on(recipe, terrain, grids)
+    }
+
+    /// Checks a recipe that fixes its extent, as [`Run::new`] does, without beginning.
+    ///
+    /// # Errors
+    /// As [`Run::new`]; a recipe without an extent.
+    pub fn check(recipe: &Recipe) -> Result<()> {
+        let grids = recipe.grids()?;
+        sketched::read(recipe, &grids)?;
+        planned(recipe, &grids).map(drop)
+    }
+
+    /// A run on levels.
+    fn on(recipe: Recipe, terrain: Terrain, grids: Vec<Grid>) -> Result<Self> {
+        let turns = planned(&recipe, &grids)?;
+        let sketch = sketched::read(&recipe, &grids)?;
+        let reports = Vec::new();
+        let input = Input { warnings: recipe.warnings.clone(), ..Input::default() };
+        Ok(Self {
+            recipe,
+            terrain,
+            grids,
+            turns,
+            turn: 0,
+            step: 0,
+            strokes: 0,
+            reports,
+            stepper: None,
+            half: None,
+            input,
+            sketch,
+        })
+    }
+
+    /// Takes the next step, after the strokes that are made before it; `None` when all is done. A muted stage is passed in
+    /// one step that does nothing; between two levels the ground is made finer in one step.
+    ///
+    /// # Errors
+    /// When a stage's input layer is missing or does not fit, or a stroke's layer does not. The terrain is then as before the
+    /// step, but for strokes that went before what failed; they are not made again.
+    pub fn step(&mut self) -> Result<Option<Progress>> {
+        let Some(turn) = self.turns.get(self.turn).copied() else { return Ok(None) };
+        let mut budget = self.begin()?;
+        budget += self.make_strokes()?;
+        let steps = self.steps_of(turn);
+        if self.step < steps {
+            let clock = Clock::start();
+            let done = match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+                None if turn.trims => self.trim(),
+                None if turn.level >= self.globals() => self.make_local(turn.level)?,
+                None => self.make_finer(turn.level)?,
+                Some(stage) => {
+                    let stepper = match &mut self.stepper {
+                        Some(stepper) => stepper,
+                        none => none.insert(stage.model_at(turn.pass)?.start(&self.terrain.grid)?),
+                    };
+                    let tick = Tick { key: stage.key(self.recipe.seed), step: self.step };
+                    let terrain = &mut self.terrain;
+                    // A step is many loops on all threads, and small ones on small maps: begun by one of those threads itself, none of them
+                    // has to be woken for another thread, which then sleeps.
+                    rayon::scope(|_| stepper.step(terrain, tick))?
+                }
+            };
+            self.step += 1;
+            self.strokes = 0;
+            let mut done = done;
+            done += self.hold_sketch(turn, steps);
+            if let Some(report) = self.reports.last_mut() {
+                report.seconds += clock.seconds();
+                report.steps = self.step;
+                report.budget += done;
+            }
+            budget += done;
+        }
+        if self.step >= steps {
+            budget += self.make_strokes()?;
+        }
+        let progress = Progress {
+            turn: self.turn,
+            turns: self.turns.len(),
+            stage: turn.stage,
+            level: [turn.level, self.grids.len()],
+            label: self.label(turn).to_string(),
+            step: self.step,
+            steps,
+            budget,
+        };
+        if self.step >= steps {
+            self.end();
+        }
+        Ok(Some(progress))
+    }
+
+    /// The stage of a turn, if it has one.
+    fn stage_of(&self, turn: usize) -> Option<&Stage> {
+        self.recipe.stages.get(self.turns.get(turn)?.stage?)
+    }
+
+    /// What a turn is called: its stage's label; without a stage `finer ground`, `local level` or `margin`.
+    pub fn label(&self, turn: Turn) -> &str {
+        let stage = turn.stage.and_then(|stage| self.recipe.stages.get(stage));
+        stage.map_or_else(|| self.unstaged(turn).0, |stage| &stage.label)
+    }
+
+    /// What a turn without a stage is called, and what stands for its model in a report.
+    fn unstaged(&self, turn: Turn) -> (&'static str, &'static str) {
+        match turn {
+            Turn { trims: true, .. } => ("margin", "trim"),
+            Turn { level, .. } if level < self.globals() => ("finer ground", "finer"),
+            _ => ("local level", "local"),
+        }
+    }
+
+    /// Number of steps of a turn; 0 of a turn on no level of this run.
+    pub fn steps_of(&self, turn: Turn) -> u32 {
+        let Some(grid) = self.grids.get(turn.level) else { return 0 };
+        match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+            // The plan was checked with it.
+            Some(stage) => stage.steps(grid, turn.pass).unwrap_or(0),
+            None if turn.level >= self.globals() && !turn.trims => local::steps(grid),
+            None => 1,
+        }
+    }
+
+    /// What is done, turn by turn, in order.
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// The grid of each level, from the coarsest.
+    pub fn grids(&self) -> &[Grid] {
+        &self.grids
+    }
+
+    /// Labels of the stages that never run, for none of the levels has cells of the widths that they run on; muted ones do not
+    /// count. A build of fewer cells may well end before the levels of a stage.
+    pub fn idle(&self) -> Vec<&str> {
+        let stages = self.recipe.idle(&self.turns).filter_map(|number| self.recipe.stages.get(number));
+        stages.map(|stage| stage.label.as_str()).collect()
+    }
+
+    /// Begins the present turn, if it is not begun: its layers and tables come in. Water that stands in a layer that is given is
+    /// poured, and what stood in that which it replaces is drained.
+    fn begin(&mut self) -> Result<Budget> {
+        let mut budget = Budget::default();
+        let Some(turn) = self.turns.get(self.turn).copied().filter(|_| self.reports.len() <= self.turn) else {
+            return Ok(budget);
+        };
+        let cells = self.grids.get(turn.level).map_or(0, |grid| grid.len() as u64);
+        let report = match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+            Some(stage) => {
+                if !stage.muted {
+                    let layers = layers::fetch_all(stage, &self.recipe.folder, &self.terrain, &self.grids)?;
+                    let gives_water = layers.iter().any(|(spec, _)| STANDING.contains(spec));
+                    let before = if gives_water { self.terrain.standing() } else { 0.0 };
+                    layers::put(stage, layers, &mut self.terrain)?;
+                    sketched::put_factors(self.sketch.as_ref(), stage, &mut self.terrain, &self.grids)?;
+                    if gives_water {
+                        let change = self.terrain.standing() - before;
+                        (budget.poured, budget.drained) = (change.max(0.0), (-change).max(0.0));
+                    }
+                }
+                let parameters = parameters(&*stage.model_at(turn.pass)?);
+                let [label, model] = [&stage.label, stage.model.about().name].map(String::from);
+                StageReport {
+                    label,
+                    model,
+                    parameters,
+                    budget,
+                    muted: stage.muted,
+                    ..StageReport::empty(turn.level, cells)
+                }
+            }
+            None => {
+                let (label, model) = self.unstaged(turn);
+                let [label, model] = [label, model].map(String::from);
+                StageReport { label, model, ..StageReport::empty(turn.level, cells) }
+            }
+        };
+        self.reports.push(report);
+        budget += self.lay_sketch();
+        Ok(budget)
+    }
+
+    /// Ends the present turn: what was its stage's alone goes.
+    fn end(&mut self) {
+        let stage = self.turns.get(self.turn).and_then(|turn| self.recipe.stages.get(turn.stage?));
+        if let Some(stage) = stage.filter(|stage| !stage.muted) {
+            layers::take(stage, &mut self.terrain);
+            sketched::take_factors(&mut self.terrain);
+        }
+        self.stepper = None;
+        self.turn += 1;
+        (self.step, self.strokes) = (0, 0);
+    }
+
+    /// Number of the running turn, from 0, and the steps taken in it; when done the number of all turns, and 0. Where there is one level,
+    /// turns are the recipe's stages.
+    pub fn position(&self) -> (usize, u32) {
+        (self.turn, self.step)
+    }
+
+    /// Whether all turns are done.
+    pub fn is_done(&self) -> bool {
+        self.turn >= self.turns.len()
+    }
+
+    /// The terrain as it stands.
+    pub fn terrain(&self) -> &Terrain {
+        &self.terrain
+    }
+
+    /// The terrain as it stands, without the margin that is built round the map.
+    pub fn map(&self) -> Cow<'_, Terrain> {
+        let grid = &self.terrain.grid;
+        match self.recipe.map_window(grid).filter(|map| map.size != grid.size) {
+            Some(_) => Cow::Owned(margin::trimmed(&self.recipe, &self.terrain)),
+            None => Cow::Borrowed(&self.terrain),
+        }
+    }
+
+    /// The terrain as it stands, for the caller to keep.
+    pub fn into_terrain(self) -> Terrain {
+        self.terrain
+    }
+
+    /// The terrain, for the caller to change between steps: its ground, the `rain` that falls, its tables.
+    pub fn terrain_mut(&mut self) -> &mut Terrain {
+        // A stepper may know which cells are wet; it is started again and looks anew.
+        self.stepper = None;
+        self.half = None;
+        &mut self.terrain
+    }
+
+    /// Changes a parameter of a stage that is not done, between two steps. Later steps are those of a run that had the
+    /// value from there on; the report tells the change, a checkpoint goes on with it.
+    ///
+    /// # Errors
+    /// No such stage or parameter, a stage that is done, a value that is not allowed, or one that would leave the stage
+    /// no more steps than it has taken. Nothing is changed then.
+    pub fn set(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
+        let labels = self.recipe.stages.iter().map(|stage| stage.label.as_str());
+        let number = labels.clone().position(|known| known == label);
+        let number = number.ok_or_else(|| Error::unknown("stage", label, labels))?;
+        if !self.turns.iter().skip(self.turn).any(|turn| turn.stage == Some(number)) {
+            return Err(Error::value("stage", label, "one that is not done yet"));
+        }
+        let here = self.turns.get(self.turn).copied().filter(|turn| turn.stage == Some(number));
+        let Some(stage) = self.recipe.stages.get_mut(number) else { return Ok(()) };
+        let owner = stage.model.about().name;
+        let before = stage.model.get(parameter);
+        stage.model.set(owner, parameter, value)?;
+        let after = stage.model.get(parameter);
+        let Some(before) = before.filter(|before| Some(*before) != after) else { return Ok(()) };
+        let taken = if here.is_some() { self.step } else { 0 };
+        let refusal = match planned(&self.recipe, &self.grids) {
+            Ok(_) if taken > 0 && here.is_some_and(|turn| self.steps_of(turn) <= taken) => {
+                let allowed = format!("a value that leaves the stage more than the {taken} steps it has taken");
+                Some(Error::value(format!("{owner}.{parameter}"), value, allowed))
+            }
+            checked => checked.err(),
+        };
+        let Some(stage) = self.recipe.stages.get_mut(number) else { return Ok(()) };
+        if let Some(refusal) = refusal {
+            stage.model.set(owner, parameter, &before.into())?;
+            return Err(refusal);
+        }
+        if here.is_some() {
+            self.stepper = None;
+        }
+        if let Some((report, turn)) = here.and_then(|turn| Some((self.reports.get_mut(self.turn)?, turn))) {
+            let json = |value: Option<Value>| serde_json::to_value(value).unwrap_or_default();
+            let change =
+                Change { step: taken, parameter: parameter.to_string(), from: json(Some(before)), to: json(after) };
+            report.parameters = parameters(&*stage.model_at(turn.pass)?);
+            report.changes.push(change);
+        }
+        Ok(())
+    }
+
+    /// Lets a spring rise from here on, until the running stage ends. A checkpoint keeps it.
+    ///
+    /// # Errors
+    /// When the stage's model reads no springs, a number of the spring is out of its range, it lies outside the world, or the terrain's
+    /// table of springs has other columns.
+    pub fn add_spring(&mut self, spring: Spring) -> Result<()> {
+        match self.stage_of(self.turn) {
+            Some(stage) if stage.takes_springs() => springs::add(&mut self.terrain, &[spring]),
+            stage => {
+                let model = stage.map_or("none", |stage| stage.model.about().name);
+                Err(Error::value("running model", model, format!("one that keeps a table of {SPRINGS}")))
+            }
+        }
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// What the turns did so far, one for each that has begun, in order.
+    pub fn reports(&self) -> &[StageReport] {
+        &self.reports
+    }
+
+    /// Number of steps done and of steps in all, over all turns.
+    pub fn steps(&self) -> [u64; 2] {
+        let of = |turn: &Turn| u64::from(self.steps_of(*turn));
+        let done: u64 = self.turns.iter().take(self.turn).map(of).sum();
+        let all = self.turns.iter().map(of).sum();
+        [done + u64::from(self.step), all]
+    }
+
+    /// Simulated years so far, over all turns of models that know time; `None` before the first of them.
+    pub fn years(&self) -> Option<f64> {
+        let begun = self.turns.iter().take(self.reports.len()).enumerate();
+        let years = begun.filter_map(|(number, turn)| {
+            let stage = self.recipe.stages.get(turn.stage?).filter(|stage| !stage.muted)?;
+            let (model, grid) = (stage.model_at(turn.pass).ok()?, self.grids.get(turn.level)?);
+            model.years(grid, if number < self.turn { model.steps(grid) } else { self.step })
+        });
+        years.fold(None, |sum, years| Some(sum.unwrap_or(0.0) + years))
+    }
+
+    /// The report of the run so far (its JSON Schema is in the documentation): per stage model, parameters, seconds,
+    /// steps and ledger, then the fingerprint of every layer and table; where there are local levels, what of each stage goes on there.
+    pub fn report(&self) -> serde_json::Value {
+        let grid = &self.terrain.grid;
+        // By way of text: a sum beyond 64 bits then becomes a floating-point number and not a failure.
+        let stages = serde_json::to_vec(&self.reports).and_then(|text| serde_json::from_slice(&text));
+        let stages: serde_json::Value = stages.unwrap_or_default();
+        let mut report = json!({
+            "thalweg": env!("CARGO_PKG_VERSION"),
+            "recipe": self.recipe.name,
+            "recipe_hash": self.recipe.hash(),
+            "seed": self.recipe.seed,
+            "rows": grid.rows(),
+            "columns": grid.cols(),
+            "cell_size": grid.cell,
+            "nodata_cells": self.terrain.nodata_count(),
+            "complete": self.is_done(),
+            "stages": stages,
+            "idle": self.idle(),
+            "fingerprints": self.terrain.fingerprints(),
+        });
+        if self.recipe.local_levels().is_ok_and(|levels| levels > 0) {
+            let forms = self.recipe.stages.iter().zip(self.recipe.local_forms());
+            let form = |(stage, (label, form)): (&Stage, (&str, Option<&str>))| {
+                let form = form.filter(|_| !stage.muted);
+                json!({"label": label, "model": stage.model.about().name, "form": form})
+            };
+            report["local_forms"] = forms.map(form).collect();
+        }
+        report
+    }
+
+    /// A run taken up again from a checkpoint's or a mark's parts, which are checked.
+    ///
+    /// # Errors
+    /// A turn that does not exist, a step that it does not have, more strokes than are made there, a terrain of another level;
+    /// as [`Run::new`].
+    pub(crate) fn restored(
+        recipe: Recipe,
+        terrain: Terrain,
+        [turn, strokes]: [usize; 2],
+        step: u32,
+        reports: Vec<StageReport>,
+    ) -> Result<Self> {
+        let grids = if recipe.has_levels() { recipe.grids()? } else { vec![terrain.grid.clone()] };
+        let run = Self { turn, step, strokes, reports, ..Self::on(recipe, terrain, grids)? };
+        let turns = run.turns.len();
+        if turn > turns {
+            return Err(Error::value("turn", turn, format!("0 to {turns} (the recipe's turns, and their end)")));
+        }
+        // A turn has its report from its beginning on.
+        let begun = run.reports.len();
+        if begun < turn || begun > turns.min(turn + 1) || (begun == turn && (step > 0 || strokes > 0)) {
+            return Err(Error::value("reports", begun, "one for every turn that has begun"));
+        }
+        let here = run.turns.get(turn).copied();
+        let steps = here.map_or(0, |here| run.steps_of(here));
+        if step > steps {
+            return Err(Error::value("step", step, format!("0 to {steps} (the turn's steps)")));
+        }
+        let made = run.stage_of(turn).zip(here).map_or(0, |(stage, here)| stage.strokes_at(here.pass, step).count());
+        if strokes > made {
+            return Err(Error::value("strokes", strokes, format!("0 to {made} (those of the step)")));
+        }
+        let level = match here {
+            // The terrain is that of the level before until the finer one is whole.
+            Some(Turn { level, trims: true, .. }) if step == 0 => level,
+            Some(Turn { level, stage: None, .. }) if step == 0 || level >= run.globals() => level.saturating_sub(1),
+            Some(Turn { level, .. }) => level,
+            None => run.grids.len() - 1,
+        };
+        // What has been trimmed is the map of its level.
+        let is_trimmed = run.turns.iter().take(turn).any(|turn| turn.trims);
+        let want = run.grids.get(level).map(|grid| if is_trimmed { run.recipe.map(grid).size } else { grid.size });
+        let have = Some(run.terrain.grid.size);
+        if want != have {
+            let [rows, cols] = run.terrain.grid.size;
+            return Err(Error::value(
+                "terrain",
+                format!("{cols} × {rows} cells"),
+                format!("the size of level {level}"),
+            ));
+        }
+        Ok(run)
+    }
+}
+
+impl StageReport {
+    fn empty(level: usize, cells: u64) -> Self {
+        Self {
+            label: String::new(),
+            model: String::new(),
+            parameters: json!({}),
+            seconds: 0.0,
+            cells,
+            steps: 0,
+            budget: Budget::default(),
+            level,
+            muted: false,
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// The turns of a recipe on these grids, checked.
+fn planned(recipe: &Recipe, grids: &[Grid]) -> Result<Vec<Turn>> {
+    let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
+    let turns = recipe.turns(&widths);
+    recipe.check_local(&widths)?;
+    let [global, _] = recipe.counts(widths.len());
+    for turn in &turns {
+        match turn.stage.and_then(|stage| recipe.stages.get(stage)) {
+            Some(stage) => stage.check(&grids[turn.level], turn.pass)?,
+            None if turn.trims => {}
+            None if turn.level >= global => {
+                // What no level can be made of is refused before anything is solved.
+                Frame::of(&recipe.map(&grids[global - 1]))?;
+                recipe.local(grids[global - 1].cell).rules.check()?;
+            }
+            None => drop(recipe.octaves(&widths, turn.level)?),
+        }
+    }
+    for (number, stage) in recipe.stages.iter().enumerate().filter(|(_, stage)| !stage.muted) {
+        let passes = turns.iter().filter(|turn| turn.stage == Some(number)).count() as u32;
+        // A stage that never runs makes none of its strokes, and `Run::idle` names it.
+        let late = stage.strokes.iter().position(|stroke| passes > 0 && stroke.pass >= passes);
+        if let Some((stroke, late)) = late.and_then(|late| Some((stage.strokes.get(late)?, late))) {
+            let name = format!("{}.{}.pass", stage.label, strokes::name(late));
+            let allowed = format!("0 to {} (the stage's levels in this build, from the coarsest)", passes - 1);
+            return Err(Error::value(name, stroke.pass, allowed));
+        }
+    }
+    Ok(turns)
+}
+
+/// The parameters of a model, by name.
+fn parameters(model: &dyn Model) -> serde_json::Value {
+    let value = |name: &str| serde_json::to_value(model.get(name)?).ok();
+    let declared = model.declared();
+    declared.iter().filter_map(|p| Some((p.name.to_string(), value(p.name)?))).collect()
+}

@@ -1,0 +1,109 @@
+//! What is drawn, in a run: read and checked at its beginning, laid on flat ground, kept after stages and between their steps.
+
+use crate::plan::Turn;
+use crate::recipe::{Recipe, Stage};
+use crate::run::Run;
+use crate::sketch::Sketch;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::{
+    Cells, DISCHARGE, ERODIBILITY, LAKE, Layer, LayerSpec, RECEIVER, STANDING, Terrain, UPLIFT,
+};
+use thalweg_models::model::{Budget, Family, Role};
+
+/// How often in a turn the ground is brought back to what is drawn: a stage may change it beyond that in a part of its steps only.
+const HOLDS: u64 = 8;
+
+/// Models that write one of these know where water is. What the last of them leaves is not changed: it would not be true any more.
+const WATER: [LayerSpec; 5] = [STANDING[0], STANDING[1], DISCHARGE, LAKE, RECEIVER];
+
+/// Says of a layer that it is a sketch's, for one stage.
+const MEANING: &str = "Factors of a sketch, for one stage.";
+
+/// The sketch of a recipe, checked against the world.
+pub fn read(recipe: &Recipe, grids: &[Grid]) -> Result<Option<Sketch>> {
+    let Some((drawn, grid)) = recipe.sketch.as_ref().zip(grids.first()) else { return Ok(None) };
+    let mut sketch = drawn.read(&recipe.folder, &recipe.sketch_world(grid))?;
+    sketch.go_on(grid);
+    Ok(Some(sketch))
+}
+
+/// Gives a stage that reads them factors of uplift and erodibility, multiplied with those that it was given itself. What earlier stages left
+/// stays as it is: it says more of the land.
+pub fn put_factors(sketch: Option<&Sketch>, stage: &Stage, terrain: &mut Terrain, grids: &[Grid]) -> Result<()> {
+    let uses = stage.model.about().uses;
+    let Some((sketch, first)) =
+        sketch.zip(grids.first()).filter(|_| uses.contains(&UPLIFT) || uses.contains(&ERODIBILITY))
+    else {
+        return Ok(());
+    };
+    let Some(factors) = sketch.factors(terrain, first.cell) else { return Ok(()) };
+    for (spec, mut field) in [ERODIBILITY, UPLIFT].into_iter().zip(factors).filter(|(spec, _)| uses.contains(spec)) {
+        let is_given = stage.layers.contains_key(spec.name);
+        if let Some(given) = terrain.float(&spec) {
+            if !is_given {
+                continue;
+            }
+            field.as_mut_slice().iter_mut().zip(given.as_slice()).for_each(|(factor, given)| *factor *= given);
+        }
+        let mut layer = Layer::new(&spec, Cells::Float(field));
+        if !is_given {
+            layer.meaning = MEANING.into();
+        }
+        terrain.layers.insert(spec.name.to_string(), layer);
+    }
+    Ok(())
+}
+
+/// Takes them out again.
+pub fn take_factors(terrain: &mut Terrain) {
+    terrain.layers.retain(|_, layer| layer.meaning != MEANING);
+}
+
+impl Run {
+    /// Lays the first ground, if what the run begins with is flat.
+    pub(super) fn lay_sketch(&mut self) -> Budget {
+        let Some(sketch) = self.sketch.as_ref().filter(|_| self.turn == 0) else { return Budget::default() };
+        let coarse = self.grids.first().map_or(1.0, |grid| grid.cell);
+        let laid = sketch.lay(&mut self.terrain, coarse);
+        self.book(laid)
+    }
+
+    /// Brings the ground back to what is drawn, some times in a turn and at its end.
+    pub(super) fn hold_sketch(&mut self, turn: Turn, steps: u32) -> Budget {
+        let [globals, _] = self.recipe.counts(self.grids.len());
+        let shapes = |stage: &Stage| {
+            stage.model.about().family != Family::Analysis && !stage.muted && !stage.model.plays(Role::Strokes)
+        };
+        let later = self.turns.iter().skip(self.turn + 1).take_while(|later| later.level == turn.level);
+        let is_last = !later.filter_map(|later| self.recipe.stages.get(later.stage?)).any(shapes);
+        let is_ended = self.step >= steps;
+        let is_shaping = |stage: &Stage| {
+            let knows_water = stage.model.about().writes.iter().any(|spec| WATER.contains(spec));
+            shapes(stage) && (!knows_water || (is_ended && !is_last))
+        };
+        let stage = turn.stage.and_then(|stage| self.recipe.stages.get(stage));
+        let part = |step: u32| u64::from(step) * HOLDS / u64::from(steps.max(1));
+        let is_due = part(self.step) != part(self.step - 1);
+        let Some(sketch) = self
+            .sketch
+            .as_ref()
+            .filter(|_| is_due && !turn.trims && turn.level < globals && stage.is_none_or(is_shaping))
+        else {
+            return Budget::default();
+        };
+        let coarse = self.grids.first().map_or(1.0, |grid| grid.cell);
+        let held = sketch.hold(&mut self.terrain, coarse, is_ended);
+        // It may know how high cells are.
+        self.stepper = None;
+        held
+    }
+
+    /// Adds to the present turn's ledger.
+    fn book(&mut self, budget: Budget) -> Budget {
+        if let Some(report) = self.reports.last_mut() {
+            report.budget += budget;
+        }
+        budget
+    }
+}

@@ -1,0 +1,138 @@
+//! A model run by tiles: the same bits as over the whole terrain, with only a tile and its halo at work at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Window;
+use thalweg_core::terrain::grid::SIDES;
+use thalweg_core::terrain::{Cells, Table, Terrain, within};
+use thalweg_models::model::{Model, Reach, Tick};
+
+/// Runs all steps of `model` over `terrain` by tiles of at most `tile` cells a side.
+///
+/// Each step reads the terrain as the step before left it, through windows that are wider than their tile by the
+/// model's reach, and keeps the tile. Budgets are not summed: a halo's cells would count several times; the change of
+/// [`Terrain::solid`] tells what left or came.
+///
+/// # Errors
+/// When the model reaches over the whole terrain, when that is looped, or as its steps.
+pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) -> Result<()> {
+    let Reach::Cells(halo) = model.reach(&terrain.grid) else {
+        return Err(Error::value(model.about().name, "reaches over the whole terrain", "a model of finite reach"));
+    };
+    if let Some(axis) = (0..2).find(|axis| terrain.grid.is_looped(*axis)) {
+        let sides = format!("{} and {} looped", SIDES[axis], SIDES[axis + 2]);
+        return Err(Error::value("edges", sides, "sides that end: a tile has nothing beyond them"));
+    }
+    for step in 0..model.steps(&terrain.grid) {
+        let mut next = terrain.clone();
+        // What a step ends, layers and tables, is not to live on.
+        next.layers.clear();
+        next.tables.clear();
+        let mut left = BTreeSet::new();
+        for core in cores(terrain.grid.size, tile.max(1)) {
+            let around = widened(core, halo, terrain.grid.size);
+            let mut part = terrain.window(around);
+            let grid = part.grid.clone();
+            model.start(&grid)?.step(&mut part, Tick { key, step })?;
+            merge(&mut next, &part, core, around)?;
+            left.extend(part.layers.into_keys());
+        }
+        // A layer that the step took away is in no part.
+        next.layers.retain(|name, _| left.contains(name));
+        next.tables.values_mut().for_each(sort_by_number);
+        *terrain = next;
+    }
+    Ok(())
+}
+
+/// Takes some steps of `model`, numbered from 0, over a part of a terrain, its grid a window of the whole.
+///
+/// A step reaches so many cells ([`Model::reach`]), and k steps k times as many: what lies farther than that from the part's own rim, or at
+/// the world's, is as it would be in the whole. The rest is not to be kept. Things that have left the part are taken out, and things
+/// stand in the order of their numbers.
+///
+/// # Errors
+/// As the steps.
+pub fn advance(model: &dyn Model, part: &mut Terrain, key: Key, steps: Range<u32>) -> Result<()> {
+    let grid = part.grid.clone();
+    let mut stepper = None;
+    for step in steps {
+        let working = match &mut stepper {
+            Some(working) => working,
+            none => none.insert(model.start(&grid)?),
+        };
+        working.step(part, Tick { key, step })?;
+        for table in part.tables.values_mut() {
+            let inside = within(table, &grid);
+            if inside.len() != table.len() {
+                *table = inside;
+                // A stepper may know of things that are gone now.
+                stepper = None;
+            }
+            sort_by_number(table);
+        }
+    }
+    Ok(())
+}
+
+/// Puts the rows of table `name` of one part behind those of the parts before, which `all` has by name. A table of no places, such as the
+/// kinds of soil, is whole in every part.
+///
+/// # Errors
+/// As [`Table::append`].
+pub fn gather(all: &mut BTreeMap<String, Table>, name: &str, part: &Table) -> Result<()> {
+    match all.get_mut(name) {
+        None => drop(all.insert(name.to_string(), part.clone())),
+        Some(all) if part.has_places() => all.append(part)?,
+        Some(_) => {}
+    }
+    Ok(())
+}
+
+/// The tiles of a terrain, in row-major order.
+fn cores([rows, cols]: [usize; 2], tile: usize) -> impl Iterator<Item = Window> {
+    (0..rows).step_by(tile).flat_map(move |i| {
+        let across = (0..cols).step_by(tile);
+        across.map(move |j| Window { start: [i, j], size: [tile.min(rows - i), tile.min(cols - j)] })
+    })
+}
+
+/// `core` widened by `halo` on every side, as far as there are cells.
+fn widened(core: Window, halo: usize, size: [usize; 2]) -> Window {
+    let start = core.start.map(|s| s.saturating_sub(halo));
+    let end = [0, 1].map(|a| (core.start[a] + core.size[a]).saturating_add(halo).min(size[a]));
+    Window { start, size: [end[0] - start[0], end[1] - start[1]] }
+}
+
+/// Writes the `core` of `part`, which is the window `around`, into the next terrain.
+fn merge(next: &mut Terrain, part: &Terrain, core: Window, around: Window) -> Result<()> {
+    let from = Window { start: [core.start[0] - around.start[0], core.start[1] - around.start[1]], size: core.size };
+    next.ground.paste(&part.ground, from, core.start);
+    if let Some(loose) = &part.loose {
+        let size = next.grid.size;
+        let all = next.loose.get_or_insert_with(|| {
+            thalweg_core::terrain::field::Field::new(size, thalweg_core::terrain::height::Height::ZERO)
+        });
+        all.paste(loose, from, core.start);
+    }
+    for (name, layer) in &part.layers {
+        let blank = || layer.with_cells(Cells::zeros(layer.cells.cell_type(), next.grid.size));
+        next.layers.entry(name.clone()).or_insert_with(blank).cells.paste(&layer.cells, from, core.start);
+    }
+    let core_grid = next.grid.window(core);
+    for (name, table) in &part.tables {
+        gather(&mut next.tables, name, &within(table, &core_grid))?;
+    }
+    Ok(())
+}
+
+/// Puts things, a row each, in the order of the column `number`; leaves them as they are without one.
+pub fn sort_by_number(table: &mut Table) {
+    let Some(numbers) = table.ints("number").map(<[i64]>::to_vec) else { return };
+    let mut order: Vec<usize> = (0..numbers.len()).collect();
+    order.sort_by_key(|row| numbers[*row]);
+    *table = table.select(&order);
+}

@@ -1,0 +1,135 @@
+//! A recipe that is changed while it runs.
+
+use crate::recipe::Recipe;
+use crate::run::Run;
+use crate::run::mark::Mark;
+use crate::session::undo::Change;
+use crate::session::{Position, Session};
+use crate::sketch::SketchFeature;
+use thalweg_core::base::error::Result;
+use thalweg_core::declare::params::Written;
+
+impl Session {
+    /// Goes on by an edited recipe, to the bits of a fresh run of it: at once where nothing that has been done is another by it,
+    /// else from the last mark that agrees with it, else from the start. A session at rest then goes on by itself to where it
+    /// stood ([`Session::is_going`]).
+    ///
+    /// # Errors
+    /// When the recipe cannot begin, as [`Run::new`]. Nothing is changed then.
+    pub fn edit(&mut self, recipe: Recipe) -> Result<()> {
+        let (before, stood) = (self.run.recipe().clone(), self.stood());
+        self.go_on(&self.run.mark(), recipe, stood, true)?;
+        self.acts.push(Change::Recipe(Box::new(before), stood));
+        Ok(())
+    }
+
+    /// As [`Session::edit`], but that parameters of the running stage, if nothing else is changed, act from the coming step on: for
+    /// whoever turns them and watches. A fresh run of the recipe is then another, and the stage's report names the changes.
+    ///
+    /// # Errors
+    /// As [`Session::edit`].
+    pub fn edit_live(&mut self, recipe: Recipe) -> Result<()> {
+        let (before, stood) = (self.run.recipe().clone(), self.stood());
+        let here = self.run.mark();
+        if !self.turn(&recipe, &here)? {
+            self.go_on(&here, recipe, stood, false)?;
+        }
+        self.acts.push(Change::Recipe(Box::new(before), stood));
+        Ok(())
+    }
+
+    /// Draws a ridge, a river, a coast or a height ([`Recipe::draw`]): an edit, by which the run begins anew.
+    ///
+    /// # Errors
+    /// As [`Recipe::draw`] and [`Session::edit`]. Nothing is changed then.
+    pub fn draw(&mut self, feature: SketchFeature) -> Result<()> {
+        let mut recipe = self.run.recipe().clone();
+        recipe.draw(feature, &self.run.terrain().grid)?;
+        self.edit(recipe)
+    }
+
+    /// Takes what is drawn under that number, from 0, away again ([`Recipe::erase`]); as [`Session::draw`].
+    ///
+    /// # Errors
+    /// As [`Recipe::erase`] and [`Session::edit`].
+    pub fn erase(&mut self, number: usize) -> Result<()> {
+        let mut recipe = self.run.recipe().clone();
+        recipe.erase(number, &self.run.terrain().grid)?;
+        self.edit(recipe)
+    }
+
+    /// Goes on from `here`, the run as it stands, or from as far back as need be. A session at rest comes back to where it stood,
+    /// with so many strokes made there.
+    pub(super) fn go_on(
+        &mut self,
+        here: &Mark,
+        recipe: Recipe,
+        stood: (Position, usize),
+        to_the_bit: bool,
+    ) -> Result<()> {
+        if here.agrees(&recipe) && !(to_the_bit && here.is_turned()) {
+            self.marks.leave_others(&recipe);
+            self.run = Run::from_mark(recipe, here)?;
+        } else {
+            match self.marks.agreeing(&recipe, to_the_bit) {
+                Some((number, mark)) => {
+                    self.run = Run::from_mark(recipe, mark)?;
+                    self.ground_is_another();
+                    self.marks.go_on_from(number, self.version);
+                    self.review_before();
+                }
+                None => self.start(recipe)?,
+            }
+        }
+        self.come_back_to(stood);
+        self.arrive();
+        Ok(())
+    }
+
+    /// Where the run stands, and strokes made there.
+    pub(super) fn stands(&self) -> (Position, usize) {
+        (self.position(), self.run.strokes)
+    }
+
+    /// The same of where it comes back to, if it is on its way there.
+    pub(super) fn stood(&self) -> (Position, usize) {
+        let here = self.stands();
+        self.goal.place.filter(|(place, _)| *place > here.0).unwrap_or(here)
+    }
+
+    /// Changes parameters of the running stage if only they differ; whether that is so.
+    fn turn(&mut self, recipe: &Recipe, here: &Mark) -> Result<bool> {
+        let place = self.position();
+        let before = self.run.recipe().clone();
+        let mut trial = before.clone();
+        let number = self.run.turns().get(place.turn).and_then(|turn| turn.stage);
+        let stages = number.and_then(|number| Some((trial.stages.get_mut(number)?, recipe.stages.get(number)?)));
+        let Some((old, new)) = stages.filter(|_| place.step > 0 && !here.agrees(recipe)) else { return Ok(false) };
+        let (label, owner) = (old.label.clone(), old.model.about().name);
+        let mut changed = Vec::new();
+        for param in new.model.declared() {
+            if let Some(value) = new.model.get(param.name).filter(|value| old.model.get(param.name) != Some(*value)) {
+                if old.model.set(owner, param.name, &value.into()).is_err() {
+                    return Ok(false);
+                }
+                changed.push((param.name, Written::from(value)));
+            }
+        }
+        if !trial.same_until(recipe, place.turn, place.step) {
+            return Ok(false);
+        }
+        // A value that leaves the stage no more steps is one for a run from the stage's start.
+        let set = changed.iter().try_for_each(|(name, value)| self.run.set(&label, name, value));
+        let turned = self.run.mark();
+        if set.is_ok()
+            && turned.agrees(recipe)
+            && let Ok(run) = Run::from_mark(recipe.clone(), &turned)
+        {
+            self.run = run;
+            self.marks.leave();
+            return Ok(true);
+        }
+        self.run = Run::from_mark(before, here)?;
+        Ok(false)
+    }
+}

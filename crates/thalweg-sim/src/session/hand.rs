@@ -1,0 +1,143 @@
+//! What is done by hand while a run goes on.
+
+use crate::recipe::strokes::{Stroke, Tool};
+use crate::recipe::{Recipe, Stage, When};
+use crate::run::Run;
+use crate::session::Session;
+use crate::session::undo::Made;
+use thalweg_core::base::error::Result;
+use thalweg_models::model::Role;
+use thalweg_models::models;
+use thalweg_models::models::droplets::{Droplets, TracePoint, trace};
+use thalweg_noise::given::springs::SPRINGS;
+
+/// Most points of the path of a droplet that is followed.
+const POINTS: usize = 100_000;
+
+/// What the hand has done.
+#[derive(Default)]
+pub(super) struct Hand {
+    /// Number of strokes made so far.
+    count: u64,
+    /// Those that the author of the next recipe may not know of: number, label of the stage, stroke.
+    made: Vec<(u64, String, Stroke)>,
+    /// Whether the last one was a shower.
+    pub(super) showered: bool,
+}
+
+impl Hand {
+    /// All that was made is in the recipe.
+    pub(super) fn forget(&mut self) {
+        self.made.clear();
+    }
+}
+
+impl Session {
+    /// Makes a stroke now, before the next step, and writes it into the recipe ([`Run::stroke`]). A mark is kept before it. A
+    /// spring after the end gets a stage of its own, in which no rain falls; who wants to see it run lets the session
+    /// [play](Session::play).
+    ///
+    /// # Errors
+    /// As [`Run::stroke`]. The recipe is not changed then, and no mark is lost.
+    pub fn stroke(&mut self, stroke: Stroke) -> Result<()> {
+        self.make(stroke, false)
+    }
+
+    /// Makes a stroke that belongs with the last one, as the parts of a drag do: they share the mark before the first of them,
+    /// and are undone as one.
+    ///
+    /// # Errors
+    /// As [`Session::stroke`].
+    pub fn drag(&mut self, stroke: Stroke) -> Result<()> {
+        self.make(stroke, true)
+    }
+
+    fn make(&mut self, stroke: Stroke, is_part: bool) -> Result<()> {
+        let stages = self.run.recipe().stages.len();
+        let mark = (!is_part && !self.marks.has(self.version)).then(|| self.run.mark());
+        let (version, steps, before) = (self.version, self.run.steps()[0], self.stands());
+        let is_shower = stroke.tool == Tool::Droplets && stroke.count > 1;
+        let mut dry = None;
+        if stroke.tool == Tool::Spring && self.run.is_done() {
+            stroke.check("spring", &self.run.terrain().grid, true)?;
+            let with_springs = self.with_springs()?;
+            dry = Some(std::mem::replace(&mut self.run, with_springs));
+        }
+        let made = self.run.stroke(stroke);
+        if let Some(dry) = dry.filter(|_| made.is_err()) {
+            self.run = dry;
+        }
+        // Even where it was refused, ground may have been made finer on the way to its stage.
+        self.version += 1;
+        self.fit_before();
+        made?;
+        self.hand.showered = is_shower;
+        match mark {
+            Some(mark) => self.marks.push(mark, version, steps),
+            None => self.marks.leave(),
+        }
+        let number = self.run.turns().get(self.position().turn).and_then(|turn| turn.stage);
+        let stage = number.and_then(|number| Some((number, self.run.recipe().stages.get(number)?)));
+        if let Some((number, stage)) = stage
+            && let Some(stroke) = stage.strokes.last()
+        {
+            self.hand.count += 1;
+            self.hand.made.push((self.hand.count, stage.label.clone(), stroke.clone()));
+            let (place, count) = self.stands();
+            let first = if place == before.0 { before.1 } else { count - 1 };
+            let made = Made { stage: number, place, count: [first, count] };
+            self.acts.push_stroke(made, self.run.recipe().stages.len() > stages, is_part);
+        }
+        Ok(())
+    }
+
+    /// The run, which is done, with a stage behind it in which springs run and no rain falls.
+    fn with_springs(&self) -> Result<Run> {
+        let mut recipe = self.run.recipe().clone();
+        let label = recipe.free_label(SPRINGS);
+        recipe.stages.push(Stage { when: When::Last, ..Stage::new(label, models::playing(Role::Springs)?) });
+        Run::from_mark(recipe, &self.run.mark())
+    }
+
+    /// Number of strokes made so far, those that were undone among them.
+    pub fn strokes(&self) -> u64 {
+        self.hand.count
+    }
+
+    /// A recipe whose author knew of the first `known` strokes only, with the others in it: for faces that edit beside the run.
+    ///
+    /// # Errors
+    /// None that a session's own recipe gives.
+    pub fn with_strokes_since(&mut self, known: u64, mut recipe: Recipe) -> Result<Recipe> {
+        self.hand.made.retain(|(number, ..)| *number > known);
+        for (_, label, stroke) in &self.hand.made {
+            let number = match recipe.stages.iter().position(|stage| stage.label == *label) {
+                Some(number) => number,
+                None => {
+                    let model = models::playing(Role::Strokes)?;
+                    recipe.stages.push(Stage { when: When::Last, ..Stage::new(label, model) });
+                    recipe.stages.len() - 1
+                }
+            };
+            if let Some(stage) = recipe.stages.get_mut(number).filter(|stage| !stage.strokes.contains(stroke)) {
+                stage.strokes.push(stroke.clone());
+            }
+        }
+        Ok(recipe)
+    }
+
+    /// The path that one droplet takes from `place` (metres eastward and southward from the map's north-western corner) over the ground
+    /// as it stands, which it leaves as it is; as [`trace`], of at most 100 000 points.
+    ///
+    /// # Errors
+    /// As [`trace`].
+    pub fn follow(&self, place: [f64; 2]) -> Result<Vec<TracePoint>> {
+        trace(&self.run.droplets()?, self.run.terrain(), place, POINTS)
+    }
+
+    /// The settings of droplets that run now, in a stage of them, or fell last by hand; `None` where none do.
+    pub fn falling(&self) -> Option<Droplets> {
+        let rains = self.stage().is_some_and(|stage| stage.model.plays(Role::Droplets)) && self.is_going();
+        if rains || self.hand.showered { self.run.droplets().ok() } else { None }
+    }
+}

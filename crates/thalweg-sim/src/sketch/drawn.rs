@@ -1,0 +1,73 @@
+//! [`SketchFrom`]: where a recipe has its sketch from.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::sketch::read;
+use crate::sketch::{Sketch, SketchWorld};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::declare::keys::{self, File, Form, Text};
+use thalweg_io::plain;
+
+/// Where a recipe has its sketch from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SketchFrom {
+    /// A file's path as written, relative to the recipe.
+    File(PathBuf),
+    /// The recipe itself: what is drawn in a session and is in no file yet. It stands there as the file's text would.
+    Here(Arc<Sketch>),
+}
+
+impl SketchFrom {
+    /// The file's path as written; `None` where the recipe itself has the sketch.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Here(_) => None,
+        }
+    }
+
+    /// The sketch, whose file is named from `folder` on, checked.
+    ///
+    /// # Errors
+    /// As [`Sketch::read`].
+    pub fn read(&self, folder: &Path, world: &SketchWorld) -> Result<Sketch> {
+        match self {
+            Self::File(path) => Sketch::read(&folder.join(path), world),
+            Self::Here(sketch) => {
+                sketch.check(world).map_err(|what| refused("sketch", &what))?;
+                Ok(Sketch::clone(sketch))
+            }
+        }
+    }
+}
+
+fn refused(name: &str, what: &str) -> Error {
+    Error::Recipe(plain::clipped_to(&format!("{name}: {what}"), 600))
+}
+
+/// How it stands in a recipe: a path, or GeoJSON, which no path begins as.
+pub(crate) struct PathOrLines;
+
+impl Form<SketchFrom> for PathOrLines {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<SketchFrom> {
+        let text = Text.read(name, value)?;
+        if !text.trim_start().starts_with('{') {
+            return File.read(name, value).map(SketchFrom::File);
+        }
+        read::parse(&text).map(|sketch| SketchFrom::Here(Arc::new(sketch))).map_err(|what| refused(name, &what))
+    }
+
+    fn write(&self, drawn: &SketchFrom) -> Option<String> {
+        match drawn {
+            SketchFrom::File(path) => File.write(path),
+            SketchFrom::Here(sketch) => Some(keys::quoted(&sketch.to_geojson())),
+        }
+    }
+
+    fn schema(&self) -> Json {
+        Form::<String>::schema(&Text)
+    }
+}

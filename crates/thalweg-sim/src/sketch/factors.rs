@@ -1,0 +1,45 @@
+//! Factors of uplift and erodibility along a sketch's lines.
+
+use crate::sketch::shape::{Scale, course};
+use crate::sketch::{Sketch, SketchKind};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+
+/// By how much rivers cut more readily, and land rises less, on a river's line; and the same on a ridge's.
+const RIVER: [f64; 2] = [2.5, 0.85];
+const RIDGE: [f64; 2] = [0.75, 1.25];
+
+impl Sketch {
+    /// Factors of erodibility and of uplift, in this order and of the terrain's size, for stages that read them: 1 away from lines. `None`
+    /// where no river and no ridge is drawn. `coarse` is the width of the first level's cells in metres.
+    pub fn factors(&self, terrain: &Terrain, coarse: f64) -> Option<[Field<f32>; 2]> {
+        let (grid, scale) = (&terrain.grid, Scale::of(terrain, coarse));
+        let lines: Vec<_> = self
+            .features
+            .iter()
+            .filter_map(|feature| {
+                let factors = match feature.kind {
+                    SketchKind::River => RIVER,
+                    SketchKind::Ridge => RIDGE,
+                    _ => return None,
+                };
+                let usual = (scale.short / 24.0).max(3.0 * scale.form);
+                let reach = feature.width.map_or(usual, |width| width / 2.0).max(2.0 * scale.form);
+                Some((course(feature, &scale).cells(grid, reach), reach, factors.map(|f| feature.strength * (f - 1.0))))
+            })
+            .collect();
+        if lines.is_empty() {
+            return None;
+        }
+        let field = |which: usize| {
+            Field::generate(grid.size, |i, j| {
+                let factor = lines.iter().filter_map(|(near, reach, factors)| {
+                    let t = near.of(i, j)?[0] / reach;
+                    Some(1.0 + factors[which] * (1.0 - t * t) * (1.0 - t * t))
+                });
+                factor.product::<f64>() as f32
+            })
+        };
+        Some([field(0), field(1)])
+    }
+}

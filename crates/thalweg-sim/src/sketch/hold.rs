@@ -1,0 +1,246 @@
+//! Ground laid from a sketch, and brought back to it.
+
+use rayon::iter::ParallelIterator;
+
+use crate::sketch::kept::{Coasts, cell_at, relief};
+use crate::sketch::line::Line;
+use crate::sketch::shape::{Low, Profile, Scale, Shape, bed, crest};
+use crate::sketch::{Keeping, Sketch, SketchFeature, SketchKind};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Edge;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::{Land, fill};
+use thalweg_models::model::Budget;
+
+/// So much of a feature is kept before it is left alone: more than is promised, for what comes after may take some.
+const RIVER: f64 = 0.999;
+const RIDGE: f64 = 0.93;
+const COAST: f64 = 0.998;
+const HEIGHT: f64 = 0.99;
+
+/// A river that ends so near another one, in widths of form, joins it.
+const JOINS: f64 = 1.5;
+
+/// Water may run so many of the first level's cells from a river's line before the ground is changed.
+const FOLLOWS: f64 = 1.6;
+
+impl Sketch {
+    /// Lays land on flat ground, by which water and crests begin as they are drawn; nothing where the ground is not flat. `coarse` is the
+    /// width of the first level's cells in metres. The change is returned as a ledger.
+    pub fn lay(&self, terrain: &mut Terrain, coarse: f64) -> Budget {
+        if relief(terrain) > 0.0 {
+            return Budget::default();
+        }
+        let count = self.features.len();
+        self.bend(terrain, coarse, &vec![true; count], &vec![Vec::new(); count], Pass::Lay)
+    }
+
+    /// Brings back what the ground does not keep of it; what it keeps is left alone. `coarse` is the width of the first level's cells in
+    /// metres. `heights` says whether heights are met to the last cell: while a stage works on it the land about them is lifted, and wears
+    /// as it will. The change is returned as a ledger.
+    pub fn hold(&self, terrain: &mut Terrain, coarse: f64, heights: bool) -> Budget {
+        let mut budget = Budget::default();
+        for pass in [Pass::Smooth, Pass::Near, Pass::Near] {
+            let (kept, parts): (Vec<_>, Vec<_>) = self.kept_within(terrain, coarse, FOLLOWS).into_iter().unzip();
+            let is_lost = |(kept, feature): (&Keeping, &SketchFeature)| {
+                let wanted = match kept.kind {
+                    SketchKind::River => RIVER,
+                    SketchKind::Ridge => RIDGE,
+                    SketchKind::Coast => COAST,
+                    SketchKind::Height if pass == Pass::Near && !heights => 0.0,
+                    SketchKind::Height => HEIGHT,
+                };
+                kept.share < wanted && feature.strength > 0.0
+            };
+            let mut lost: Vec<bool> = kept.iter().zip(&self.features).map(is_lost).collect();
+            if !lost.contains(&true) {
+                break;
+            }
+            // Water that is led elsewhere leads what joins it.
+            for (k, feature) in self.features.iter().enumerate() {
+                if lost[k] && feature.kind == SketchKind::River {
+                    self.joined(k, Scale::of(terrain, coarse).form).for_each(|other| lost[other] = true);
+                }
+            }
+            budget += self.bend(terrain, coarse, &lost, &parts, pass);
+        }
+        budget
+    }
+
+    /// Rivers that end on a river, or on which it ends.
+    fn joined(&self, k: usize, form: f64) -> impl Iterator<Item = usize> + '_ {
+        let ends_on = move |a: &SketchFeature, b: &SketchFeature| {
+            a.points.last().is_some_and(|end| Line::of(b).near(*end).0 <= JOINS * form)
+        };
+        let rivers = self.features.iter().enumerate().filter(|(_, feature)| feature.kind == SketchKind::River);
+        let own = &self.features[k];
+        rivers.filter(move |(other, f)| *other != k && (ends_on(f, own) || ends_on(own, f))).map(|(other, _)| other)
+    }
+
+    /// Changes the ground so that it has what is lost, and keeps what it has of the rest. Of ridges `parts` says where they are kept.
+    fn bend(&self, terrain: &mut Terrain, coarse: f64, lost: &[bool], parts: &[Vec<bool>], pass: Pass) -> Budget {
+        let grid = terrain.grid.clone();
+        let scale = Scale::of(terrain, coarse);
+        let Scale { coarse, form, short, sea, .. } = scale;
+        let low = Low::of(terrain, if pass == Pass::Near { grid.cell } else { form });
+        let profiles = self.profiles(terrain, &low, &scale);
+        // Of each cell the greatest weight, the sum of what is wanted, and that of the parts.
+        let mut targets = Field::new(grid.size, [0.0f32; 3]);
+        for (((feature, profile), is_lost), kept) in self.features.iter().zip(profiles).zip(lost).zip(parts) {
+            let shape = match (feature.kind, profile) {
+                (SketchKind::Height, _) => {
+                    let Some((at, height)) = cell_at(&grid, feature.points[0]).zip(feature.heights.first()) else {
+                        continue;
+                    };
+                    let change = height - terrain.ground[at].metres();
+                    Shape::about(feature, if *is_lost { change } else { 0.0 }, &grid, &low, &scale, pass == Pass::Near)
+                }
+                (SketchKind::Coast, _) | (_, None) => continue,
+                (_, Some(profile)) if pass == Pass::Lay => Shape::everywhere(feature, profile, &grid, &scale),
+                (_, Some(profile)) => {
+                    let shape = Shape::along(feature, profile, &grid, &low, &scale, pass == Pass::Near);
+                    if *is_lost { shape.only_where_lost(kept, &scale) } else { shape }
+                }
+            };
+            targets.par_rows_mut().for_each(|(i, row)| {
+                for (j, [most, sum, parts]) in row.iter_mut().enumerate() {
+                    let ground = || match pass {
+                        Pass::Near => terrain.ground[(i, j)].metres(),
+                        _ => low.at([grid.x(j), grid.y(i)]),
+                    };
+                    let Some([weight, part, change]) = shape.wants(i, j, ground, grid.cell) else { continue };
+                    *parts += part as f32;
+                    if *is_lost {
+                        *most = most.max((weight * shape.strength) as f32);
+                        *sum += (part * change) as f32;
+                    }
+                }
+            });
+        }
+        let change = |at: (usize, usize)| {
+            let [most, sum, parts] = targets[at].map(f64::from);
+            if parts > 0.0 { most * sum / parts } else { 0.0 }
+        };
+        let mut budget = moved(terrain, |at, ground| ground + change(at));
+        let reach = short / 6.0;
+        if let (Some(sea), Some(coasts)) = (sea, Coasts::of(self, &grid, coarse, reach)) {
+            let is_ring = self.features.iter().any(SketchFeature::is_ring);
+            budget += moved(terrain, |(i, j), ground| {
+                let far = coasts.at([grid.x(j), grid.y(i)]);
+                if !is_ring && far.abs() >= reach { ground } else { shored(ground, far, sea, scale.relief) }
+            });
+        }
+        budget
+    }
+
+    /// Beds of rivers and crests of ridges; of a river that ends on another one, no lower than that there.
+    fn profiles(&self, terrain: &Terrain, low: &Low, scale: &Scale) -> Vec<Option<Profile>> {
+        let rivers = self.features.iter().any(|feature| feature.kind == SketchKind::River);
+        let filled = rivers.then(|| fill::fill(&Land::of(terrain)));
+        let mut profiles: Vec<Option<Profile>> = self.features.iter().map(|_| None).collect();
+        // A river that others end on comes before them; as often as there may be rivers in a row.
+        for _ in 0..self.features.len() {
+            let mut is_done = true;
+            for (k, feature) in self.features.iter().enumerate().filter(|(_, f)| f.kind == SketchKind::River) {
+                if profiles[k].is_some() {
+                    continue;
+                }
+                let Some(end) = feature.points.last().copied() else { continue };
+                let onto = self.features.iter().enumerate().find_map(|(other, f)| {
+                    let (d, way) = Line::of(f).near(end);
+                    (other != k && f.kind == SketchKind::River && d <= JOINS * scale.form).then_some((other, way))
+                });
+                let floor = match onto {
+                    Some((other, way)) => {
+                        profiles[other].as_ref().map(|profile| profile.at(way) + scale.least() * scale.form)
+                    }
+                    None => cell_at(&terrain.grid, end).zip(filled.as_ref()).map(|(at, filled)| {
+                        // Of the places where water leaves the world its own lies low, or others draw it away.
+                        let filled = filled[at].metres();
+                        if is_rim(terrain, at) { lowest_rim(terrain).unwrap_or(filled).min(filled) } else { filled }
+                    }),
+                };
+                if let Some(floor) = floor {
+                    profiles[k] = Some(bed(feature, low, scale, floor));
+                    is_done = false;
+                }
+            }
+            if is_done {
+                break;
+            }
+        }
+        for (k, feature) in self.features.iter().enumerate().filter(|(_, f)| f.kind == SketchKind::Ridge) {
+            profiles[k] = Some(crest(feature, low, scale));
+        }
+        profiles
+    }
+}
+
+/// Whether a cell lies on an edge where water leaves.
+fn is_rim(terrain: &Terrain, (i, j): (usize, usize)) -> bool {
+    let [rows, cols] = terrain.grid.size;
+    let on = [i == 0, j + 1 == cols, i + 1 == rows, j == 0];
+    on.into_iter().zip(terrain.grid.edges).any(|(on, edge)| on && edge == Edge::Open)
+}
+
+/// The lowest ground of such edges, in metres.
+fn lowest_rim(terrain: &Terrain) -> Option<f64> {
+    let [rows, cols] = terrain.grid.size;
+    let sides = (0..rows).flat_map(|i| [(i, 0), (i, cols - 1)]).chain((0..cols).flat_map(|j| [(0, j), (rows - 1, j)]));
+    let rim = sides.filter(|at| is_rim(terrain, *at) && !terrain.is_nodata(at.0, at.1));
+    rim.map(|at| terrain.ground[at]).min().map(Height::metres)
+}
+
+/// How the ground is changed.
+#[derive(Clone, Copy, PartialEq)]
+enum Pass {
+    /// All of it, from flat ground.
+    Lay,
+    /// By what differs from its means over the first level's cells: what is finer stays.
+    Smooth,
+    /// Near the lines, to the last cell.
+    Near,
+}
+
+/// Ground beside a coast: over the sea where it is land, and rising from it; under it elsewhere.
+fn shored(ground: f64, far: f64, sea: f64, relief: f64) -> f64 {
+    let [over, least, most] = if far > 0.0 {
+        [ground - sea, (0.01 * far).min(0.03 * relief), 0.12 * far]
+    } else {
+        [sea - ground, (-0.02 * far).min(0.1 * relief), f64::INFINITY]
+    };
+    let over = if over < least {
+        // Rougher or smoother than was there, but on its side.
+        least * (0.4 + 0.6 * least / (2.0 * least - over).max(1e-9))
+    } else if over > most {
+        most + most * (over - most) / over
+    } else {
+        over
+    };
+    if far > 0.0 { sea + over } else { sea - over }
+}
+
+/// Moves the ground within the accepted elevations; what sinks takes loose ground first.
+fn moved(terrain: &mut Terrain, to: impl Fn((usize, usize), f64) -> f64 + Sync) -> Budget {
+    let mut budget = Budget::default();
+    let before = &terrain.ground;
+    let wanted = Field::generate(terrain.grid.size, |i, j| {
+        let old = before[(i, j)].metres();
+        let new = to((i, j), old);
+        if new == old || terrain.is_nodata(i, j) { before[(i, j)].0 } else { (new * UNITS).round() as i32 }
+    });
+    for (k, wanted) in wanted.as_slice().iter().enumerate() {
+        let ground = &mut terrain.ground.as_mut_slice()[k];
+        let kept = (*wanted).clamp(Height::MIN.0, Height::MAX.0);
+        let change = i64::from(kept) - i64::from(ground.0);
+        budget.added += i128::from(change);
+        budget.limited += u64::from(kept != *wanted);
+        if let Some(loose) = terrain.loose.as_mut().filter(|_| change < 0) {
+            let loose = &mut loose.as_mut_slice()[k];
+            loose.0 = (i64::from(loose.0) + change).max(0) as i32;
+        }
+        ground.0 = kept;
+    }
+    budget
+}

@@ -1,0 +1,237 @@
+//! What the ground keeps of a sketch.
+
+use crate::sketch::line::{Line, Place, is_inside};
+use crate::sketch::{Sketch, SketchFeature, SketchKind};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::{Drainage, Land};
+
+/// How far from a river's line water may run, in cells of the first level.
+const FOLLOWS: f64 = 2.0;
+
+/// Beside a crest ground is looked at so far away, in cells of the first level.
+const BESIDE: f64 = 3.0;
+
+/// Most land whose water may run on a crest, in areas of cells of the first level.
+const ON_CREST: f64 = 4.0;
+
+/// What the ground keeps of a feature.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Keeping {
+    /// What the feature is.
+    pub kind: SketchKind,
+    /// How much of it, 0 to 1. Of a river: the share of its line on land that has the water from its head within two of the first level's
+    /// cells. Of a ridge: the share of its line that is a divide: higher than the ground three such cells to either side, and without water
+    /// of more land than four of them. Of a coast: the share of the cells further than two such cells from it that are land or sea as they
+    /// should be. Of a height: 1 less what the ground is off, as a share of the relief.
+    pub share: f64,
+}
+
+impl Sketch {
+    /// What a terrain keeps of each feature, in their order; `coarse` is the width of the first level's cells in metres.
+    pub fn keeping(&self, terrain: &Terrain, coarse: f64) -> Vec<Keeping> {
+        self.kept_within(terrain, coarse, FOLLOWS).into_iter().map(|(kept, _)| kept).collect()
+    }
+
+    /// The same, but that rivers may run so many of those cells from their lines; of ridges with every half cell of the line, and whether
+    /// it is a divide there.
+    pub(super) fn kept_within(&self, terrain: &Terrain, coarse: f64, follows: f64) -> Vec<(Keeping, Vec<bool>)> {
+        let coarse = coarse.max(terrain.grid.cell);
+        let drains = |feature: &SketchFeature| matches!(feature.kind, SketchKind::River | SketchKind::Ridge);
+        let drainage = self.features.iter().any(drains).then(|| Drainage::of(&Land::of(terrain)));
+        let relief = relief(terrain).max(1e-3);
+        let coasts = Coasts::of(self, &terrain.grid, coarse, f64::INFINITY);
+        let part_kept = |feature: &SketchFeature, parts: &[bool]| match (feature.kind, &drainage) {
+            (SketchKind::River, Some(drainage)) => followed(feature, terrain, drainage, follows * coarse),
+            (SketchKind::Ridge, _) => share(parts.iter().filter(|part| **part).count(), parts.len()),
+            (SketchKind::Coast, _) => coasts.as_ref().map_or(1.0, |coasts| coasts.right(terrain, FOLLOWS * coarse)),
+            (SketchKind::Height, _) => {
+                let ground = cell_at(&terrain.grid, feature.points[0]).map(|at| terrain.ground[at].metres());
+                let off = ground.map_or(0.0, |ground| (ground - feature.heights.first().unwrap_or(&ground)).abs());
+                (1.0 - off / relief).max(0.0)
+            }
+            _ => 1.0,
+        };
+        let kept = |feature: &SketchFeature| {
+            let parts = match &drainage {
+                Some(drainage) if feature.kind == SketchKind::Ridge => divides(feature, terrain, drainage, coarse),
+                _ => Vec::new(),
+            };
+            (Keeping { kind: feature.kind, share: part_kept(feature, &parts) }, parts)
+        };
+        self.features.iter().map(kept).collect()
+    }
+}
+
+/// Highest less lowest ground, in metres.
+pub fn relief(terrain: &Terrain) -> f64 {
+    terrain.range().map_or(0.0, |[low, high]| high.metres() - low.metres())
+}
+
+/// The cell of a place; of one on the map's edge the last.
+pub fn cell_at(grid: &Grid, place: Place) -> Option<(usize, usize)> {
+    let along = |axis: usize, metres: f64| {
+        let first = if axis == 0 { grid.y(0) } else { grid.x(0) };
+        let at = ((metres - first) / grid.cell + 0.5).floor();
+        (at >= 0.0 && at <= grid.size[axis] as f64).then(|| (at as usize).min(grid.size[axis] - 1))
+    };
+    Some((along(0, place[1])?, along(1, place[0])?))
+}
+
+fn is_sea(terrain: &Terrain, at: (usize, usize)) -> bool {
+    terrain.grid.sea_level.is_some_and(|sea| terrain.ground[at] < sea)
+}
+
+/// The share of a line that has the water from its head within `reach`.
+fn followed(feature: &SketchFeature, terrain: &Terrain, drainage: &Drainage, reach: f64) -> f64 {
+    let grid = &terrain.grid;
+    let line = Line::of(feature);
+    let near = line.cells(grid, reach);
+    let stops = line.stops(reach / 4.0);
+    let step = line.length() / (stops.len() - 1) as f64;
+    let (catchments, cols) = (drainage.cells(), grid.cols());
+    // Its head: the cell near it that carries most.
+    let Some(head) = cell_at(grid, feature.points[0]) else { return 1.0 };
+    let far = (0.75 * reach / grid.cell).ceil() as usize;
+    let around = |at: usize, count: usize| at.saturating_sub(far)..(at + far + 1).min(count);
+    let square = |i: usize, j: usize| i.abs_diff(head.0).pow(2) + j.abs_diff(head.1).pow(2);
+    let cells = around(head.0, grid.rows()).flat_map(|i| around(head.1, cols).map(move |j| (i, j)));
+    let near_head = cells.filter(|(i, j)| square(*i, *j) as f64 * grid.cell_area() <= (0.75 * reach) * (0.75 * reach));
+    let first = near_head.max_by_key(|(i, j)| (catchments[(*i, *j)], std::cmp::Reverse(square(*i, *j))));
+    let mut met = vec![false; stops.len()];
+    let mut here = first.map(|(i, j)| i * cols + j);
+    while let Some(k) = here {
+        let at = (k / cols, k % cols);
+        if let Some([d, way]) = near.of(at.0, at.1) {
+            let along = (reach * reach - d * d).max(0.0).sqrt();
+            let [from, to] =
+                [(way - along) / step, (way + along) / step].map(|s| s.clamp(0.0, (stops.len() - 1) as f64));
+            met[from.ceil() as usize..=to.floor().max(from.ceil()) as usize].fill(true);
+        }
+        here = if is_sea(terrain, at) { None } else { drainage.next(k) };
+    }
+    // Where there is sea there is no river to be seen.
+    let on_land = |way: &f64| {
+        cell_at(grid, line.at(*way)).is_some_and(|at| !is_sea(terrain, at) && !terrain.is_nodata(at.0, at.1))
+    };
+    let land: Vec<bool> = stops.iter().zip(&met).filter(|(way, _)| on_land(way)).map(|(_, met)| *met).collect();
+    share(land.iter().filter(|met| **met).count(), land.len())
+}
+
+fn share(some: usize, all: usize) -> f64 {
+    if all == 0 { 1.0 } else { some as f64 / all as f64 }
+}
+
+/// Whether a line is a divide, at every half of a coarse cell.
+fn divides(feature: &SketchFeature, terrain: &Terrain, drainage: &Drainage, coarse: f64) -> Vec<bool> {
+    let grid = &terrain.grid;
+    let line = Line::of(feature);
+    let stops = line.stops(coarse / 2.0);
+    let step = line.length() / (stops.len() - 1) as f64;
+    let near = line.cells(grid, 0.75 * coarse);
+    let mut tops = vec![Height::MIN; stops.len()];
+    let mut waters = vec![0u32; stops.len()];
+    let bound = |metres: f64, axis: usize, pad: f64| {
+        let first = if axis == 0 { grid.y(0) } else { grid.x(0) };
+        (((metres - first) / grid.cell + pad).max(0.0) as usize).min(grid.size[axis])
+    };
+    let span = |axis: usize| {
+        let along = feature.points.iter().map(|p| p[1 - axis]);
+        let (low, high) = along.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+        bound(low - coarse, axis, 0.0)..bound(high + coarse, axis, 2.0)
+    };
+    for i in span(0) {
+        for j in span(1) {
+            let Some([d, way]) = near.of(i, j) else { continue };
+            let stop = ((way / step).round() as usize).min(stops.len() - 1);
+            tops[stop] = tops[stop].max(terrain.ground[(i, j)]);
+            if d <= 0.5 * coarse {
+                waters[stop] = waters[stop].max(drainage.cells()[(i, j)]);
+            }
+        }
+    }
+    let most = ON_CREST * coarse * coarse / grid.cell_area();
+    let is_divide = |(k, way): (usize, &f64)| {
+        let top = tops[k.saturating_sub(1)..(k + 2).min(tops.len())].iter().max().copied().unwrap_or(Height::MIN);
+        let ([x, y], [along, down]) = (line.at(*way), line.heading(*way));
+        let lower = |side: f64| {
+            let at = [x + side * BESIDE * coarse * down, y - side * BESIDE * coarse * along];
+            cell_at(grid, at).is_none_or(|at| terrain.is_nodata(at.0, at.1) || terrain.ground[at] < top)
+        };
+        f64::from(waters[k]) <= most && lower(1.0) && lower(-1.0)
+    };
+    stops.iter().enumerate().map(is_divide).collect()
+}
+
+/// How far from the coast cells lie, on cells of the first level: above 0 on land.
+pub struct Coasts {
+    far: Field<f64>,
+    first: [f64; 2],
+    width: f64,
+}
+
+impl Coasts {
+    /// Of a sketch that has coasts; of such as do not go round, no further than `reach`.
+    pub fn of(sketch: &Sketch, grid: &Grid, coarse: f64, reach: f64) -> Option<Self> {
+        let coasts: Vec<_> = sketch.features.iter().filter(|f| f.kind == SketchKind::Coast).collect();
+        if coasts.is_empty() {
+            return None;
+        }
+        let lines: Vec<(Line, bool)> = coasts.iter().map(|coast| (Line::of(coast), coast.is_ring())).collect();
+        let block = (coarse / grid.cell).round().max(1.0) as usize;
+        let width = grid.cell * block as f64;
+        let first = [grid.y(0), grid.x(0)].map(|at| at + (width - grid.cell) / 2.0);
+        let far = Field::generate(grid.size.map(|n| n.div_ceil(block)), |a, b| {
+            let place = [first[1] + b as f64 * width, first[0] + a as f64 * width];
+            let near = |(line, _): &(Line, bool)| line.near(place).0;
+            let d = lines.iter().map(near).fold(f64::INFINITY, f64::min);
+            let rings = || coasts.iter().filter(|coast| coast.is_ring());
+            let land = if rings().next().is_some() {
+                rings().any(|ring| is_inside(&ring.points, place))
+            } else {
+                let nearest = lines.iter().min_by(|a, b| near(a).total_cmp(&near(b)));
+                nearest.is_none_or(|(line, _)| line.side(place) > 0.0)
+            };
+            let d = if rings().next().is_some() { d } else { d.min(reach) };
+            if land { d } else { -d }
+        });
+        Some(Self { far, first, width })
+    }
+
+    /// Metres from the coast of a place.
+    pub fn at(&self, [x, y]: Place) -> f64 {
+        let along = |metres: f64, axis: usize| {
+            ((metres - self.first[axis]) / self.width).clamp(0.0, self.far.size()[axis] as f64 - 1.0)
+        };
+        bilinear(&self.far, [along(y, 0), along(x, 1)])
+    }
+
+    /// The share of cells further than `beyond` that lie on the right side.
+    fn right(&self, terrain: &Terrain, beyond: f64) -> f64 {
+        let grid = &terrain.grid;
+        let Some(sea) = grid.sea_level else { return 1.0 };
+        let counts = Field::generate([grid.rows(), 1], |i, _| {
+            (0..grid.cols()).fold((0usize, 0usize), |(right, all), j| {
+                let far = self.at([grid.x(j), grid.y(i)]);
+                if far.abs() < beyond || terrain.is_nodata(i, j) {
+                    return (right, all);
+                }
+                (right + usize::from((terrain.ground[(i, j)] < sea) == (far < 0.0)), all + 1)
+            })
+        });
+        let sum = counts.as_slice().iter().fold((0, 0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
+        share(sum.0, sum.1)
+    }
+}
+
+/// A field's value between its cells' middles.
+pub fn bilinear(field: &Field<f64>, at: [f64; 2]) -> f64 {
+    let [rows, cols] = field.size();
+    let [v, u] = at.map(|at| at - at.floor());
+    let [i, j] = at.map(|at| at as usize);
+    let [south, east] = [(i + 1).min(rows - 1), (j + 1).min(cols - 1)];
+    let [nw, ne, sw, se] = [(i, j), (i, east), (south, j), (south, east)].map(|at| field[at]);
+    (nw * (1.0 - u) + ne * u) * (1.0 - v) + (sw * (1.0 - u) + se * u) * v
+}

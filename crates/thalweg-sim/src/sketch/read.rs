@@ -1,0 +1,190 @@
+//! Sketches as GeoJSON.
+
+use serde_json::{Map, Value, json};
+
+use crate::sketch::{MAX_FEATURES, MAX_POINTS, Sketch, SketchFeature, SketchKind};
+use thalweg_core::base::error::Error;
+use thalweg_io::features::{Property, feature_text};
+use thalweg_io::plain;
+
+/// Properties that are read, and those that programs of maps add and that say nothing here.
+const KNOWN: [&str; 4] = ["kind", "height", "width", "strength"];
+const IDLE: [&str; 3] = ["id", "fid", "name"];
+
+type Said<T> = Result<T, String>;
+
+/// The features of a text.
+pub fn parse(text: &str) -> Said<Sketch> {
+    let json: Value = serde_json::from_str(text).map_err(|error| format!("is no JSON: {error}"))?;
+    if json.get("type").and_then(Value::as_str) != Some("FeatureCollection") {
+        return Err("is no GeoJSON that is read here: its `type` is to be \"FeatureCollection\"".into());
+    }
+    let features = json.get("features").and_then(Value::as_array).ok_or("has no list `features`")?;
+    if features.is_empty() {
+        return Err("is empty: `features` holds none; leave out the recipe's `sketch`, or draw a line".into());
+    }
+    if features.len() > MAX_FEATURES {
+        return Err(format!("has {} features; at most {MAX_FEATURES} are read", features.len()));
+    }
+    let read = |(number, json): (usize, &Value)| feature(json).map_err(|what| format!("feature {number}: {what}"));
+    let features: Vec<_> = (1..).zip(features).map(read).collect::<Said<_>>()?;
+    let points: usize = features.iter().map(|feature| feature.points.len()).sum();
+    if points > MAX_POINTS {
+        return Err(format!("has {points} points; at most {MAX_POINTS} are read"));
+    }
+    Ok(Sketch { features })
+}
+
+fn feature(json: &Value) -> Said<SketchFeature> {
+    let nothing = Map::new();
+    let properties = json.get("properties").and_then(Value::as_object).unwrap_or(&nothing);
+    let known = || KNOWN.iter().copied();
+    if let Some(key) = properties.keys().find(|key| !known().chain(IDLE).any(|known| known == key.as_str())) {
+        return Err(Error::unknown("property", key, known()).to_string());
+    }
+    let given = |name: &str| properties.get(name).filter(|value| !value.is_null());
+    let words = || SketchKind::ALL.map(SketchKind::name);
+    let kind = match given("kind") {
+        None => return Err(format!("has no `kind`; known are {}", words().join(", "))),
+        Some(Value::String(word)) => SketchKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == word)
+            .ok_or_else(|| Error::unknown("kind", word, words()).to_string())?,
+        Some(other) => {
+            return Err(format!(
+                "kind = {}: allowed is {}",
+                short(other),
+                words().map(|w| format!("\"{w}\"")).join(", ")
+            ));
+        }
+    };
+    let number = |name: &str, [least, most]: [f64; 2], unit: &str| match given(name) {
+        None => Ok(None),
+        Some(value) => match value.as_f64().filter(|x| (least..=most).contains(x)) {
+            Some(x) => Ok(Some(x)),
+            None => Err(format!("{name} = {}: allowed is {least} to {most}{unit}", short(value))),
+        },
+    };
+    let width = number("width", [0.01, 1e7], " m")?;
+    let strength = number("strength", [0.0, 1.0], "")?.unwrap_or(1.0);
+    let points = points(kind, json.get("geometry").filter(|geometry| !geometry.is_null()).ok_or("has no geometry")?)?;
+    let heights = match given("height") {
+        Some(Value::Array(list)) => {
+            let heights: Option<Vec<f64>> = list.iter().map(Value::as_f64).collect();
+            heights.filter(|list| list.len() == points.len()).ok_or_else(|| {
+                format!("height is a list; allowed is one number to each of its {} points", points.len())
+            })?
+        }
+        Some(_) => number("height", [-16_000.0, 16_000.0], " m")?.into_iter().collect(),
+        None => Vec::new(),
+    };
+    if let Some(height) = heights.iter().find(|height| !(-16_000.0..=16_000.0).contains(*height)) {
+        return Err(format!("height = {height}: allowed is -16000 to 16000 m"));
+    }
+    match (kind, heights.is_empty()) {
+        (SketchKind::Height, true) => Err("a height has no `height`, in metres".into()),
+        (SketchKind::Coast, false) => Err("a coast has a `height`; it lies at the recipe's `sea_level`".into()),
+        _ => Ok(SketchFeature { kind, points, heights, width, strength }),
+    }
+}
+
+/// The points of a geometry, as the kind takes them.
+fn points(kind: SketchKind, geometry: &Value) -> Said<Vec<[f64; 2]>> {
+    let form = geometry.get("type").and_then(Value::as_str).unwrap_or_default();
+    let coordinates = geometry.get("coordinates").unwrap_or(&Value::Null);
+    let line = |list: &Value| -> Said<Vec<[f64; 2]>> {
+        let list = list.as_array().ok_or("its `coordinates` are no list of points")?;
+        let mut points: Vec<[f64; 2]> = list.iter().map(point).collect::<Said<_>>()?;
+        if kind != SketchKind::River && kind != SketchKind::Ridge {
+            // Of lines with heights each point counts.
+            points.dedup();
+        }
+        Ok(points)
+    };
+    let points = match (kind, form) {
+        (SketchKind::Height, "Point") => return Ok(vec![point(coordinates)?]),
+        (SketchKind::Height, _) => return Err(wrong(kind, form, "a Point")),
+        (SketchKind::Coast, "Polygon") => match coordinates.as_array().map(Vec::as_slice) {
+            Some([ring]) => {
+                let ring = line(ring)?;
+                if ring.len() < 4 || ring.first() != ring.last() {
+                    return Err("its ring does not close: the last point is to be the first, of four and more".into());
+                }
+                ring
+            }
+            Some([_, _, ..]) => return Err("a coast's Polygon has holes; allowed is one ring".into()),
+            _ => return Err("its Polygon has no ring".into()),
+        },
+        (_, "LineString") => line(coordinates)?,
+        (SketchKind::Coast, _) => return Err(wrong(kind, form, "a Polygon or a LineString")),
+        _ => return Err(wrong(kind, form, "a LineString")),
+    };
+    if points.len() < 2 || points.iter().all(|point| *point == points[0]) {
+        return Err("a line has two and more points that lie apart".into());
+    }
+    Ok(points)
+}
+
+fn wrong(kind: SketchKind, form: &str, allowed: &str) -> String {
+    format!("a {} is `{}`; allowed is {allowed}", kind.name(), plain::clipped_to(form, 40))
+}
+
+/// A point; an altitude beside its place is passed over.
+fn point(json: &Value) -> Said<[f64; 2]> {
+    let number = |value: &Value| value.as_f64().filter(|x| x.is_finite());
+    match json.as_array().map(Vec::as_slice) {
+        Some([x, y] | [x, y, _]) => number(x).zip(number(y)).map(|(x, y)| [x, y]),
+        _ => None,
+    }
+    .ok_or_else(|| format!("{} is no point; allowed is [x, y] in metres", short(json)))
+}
+
+fn short(value: &Value) -> String {
+    plain::clipped_to(&value.to_string(), 60)
+}
+
+impl Sketch {
+    /// The same as a file of it would be read; what is wrong with a feature alone, in words.
+    pub fn whole(&self) -> Said<Self> {
+        for (number, feature) in (1..).zip(&self.features) {
+            let own = feature.heights.iter().chain(&feature.width).chain([&feature.strength]);
+            // JSON would say nothing of them, and a reader take what is usual.
+            if let Some(x) = feature.points.as_flattened().iter().chain(own).find(|x| !x.is_finite()) {
+                return Err(format!("feature {number}: holds {x}; allowed are finite numbers"));
+            }
+        }
+        parse(&self.to_geojson())
+    }
+
+    /// The GeoJSON text of a file that [`Sketch::read`] reads, a feature to a line.
+    pub fn to_geojson(&self) -> String {
+        // Coordinates are those of the recipe's world, whatever its system: the collection names none.
+        let lines: Vec<String> = self.features.iter().map(SketchFeature::text).collect();
+        format!("{{\"type\": \"FeatureCollection\", \"features\": [\n{}\n]}}\n", lines.join(",\n"))
+    }
+}
+
+impl SketchFeature {
+    fn text(&self) -> String {
+        let height = match self.heights.as_slice() {
+            [] => None,
+            [one] => Some(Property::Real(*one)),
+            list => Some(Property::Reals(list.to_vec())),
+        };
+        let strength = (self.strength != 1.0).then_some(Property::Real(self.strength));
+        let kind = Property::Word(self.kind.name().to_string());
+        let given = [
+            ("kind", Some(kind)),
+            ("height", height),
+            ("width", self.width.map(Property::Real)),
+            ("strength", strength),
+        ];
+        let properties: Vec<_> = given.into_iter().filter_map(|(name, property)| Some((name, property?))).collect();
+        let (shape, coordinates) = match (self.kind, self.points.as_slice()) {
+            (SketchKind::Height, [point, ..]) => ("Point", json!(point)),
+            (SketchKind::Coast, ring) if self.is_ring() => ("Polygon", json!([ring])),
+            (_, line) => ("LineString", json!(line)),
+        };
+        feature_text(shape, &coordinates, &properties)
+    }
+}

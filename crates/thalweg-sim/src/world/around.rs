@@ -1,0 +1,86 @@
+//! Tiles by distance: fine ones near a place, coarser ones farther off.
+
+use super::World;
+use thalweg_core::base::error::{Error, Result};
+
+/// A tile that is wanted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Wanted {
+    /// Its level.
+    pub level: u32,
+    /// Its row and column among the level's tiles; [0, 0] begins at the world's origin.
+    pub tile: [i64; 2],
+    /// Metres from the place to its nearest point; 0 within it.
+    pub distance: f64,
+}
+
+/// Most tiles that are wanted at once.
+const MOST: usize = 100_000;
+
+impl World {
+    /// The tiles that show the land about a place (metres eastward and southward) as far as `far` metres: each point once, on the coarsest
+    /// level whose tiles, their width times `detail`, are no wider than they are far away; not finer than `finest`. Near ones come first.
+    ///
+    /// Where a camera moves, tiles of one frame are mostly those of the frame before.
+    ///
+    /// # Errors
+    /// A level that the world does not have; a place, `far` or `detail` that is not finite; `far` or `detail` under 0; more than 100 000
+    /// tiles.
+    pub fn around(&self, [x, y]: [f64; 2], far: f64, finest: u32, detail: f64) -> Result<Vec<Wanted>> {
+        self.frame().check(finest)?;
+        for (name, value) in [("far", far), ("detail", detail)] {
+            if !(0.0..f64::INFINITY).contains(&value) {
+                return Err(Error::value(name, value, "0 or more"));
+            }
+        }
+        if !(x.is_finite() && y.is_finite()) {
+            return Err(Error::value("place", format!("{x} m, {y} m"), "two numbers"));
+        }
+        let side = |level: u32| self.frame().width(level) * self.tile as f64;
+        let world = self.frame().world(0);
+        let [first, last] = [self.tile_of(world.start), self.tile_of(world.end.map(|x| x - 1))];
+        let reach = |axis: usize| {
+            let at = [y, x][axis];
+            let tile = |metres: f64| (metres / side(0)).floor() as i64;
+            (tile(at - far).max(first[axis]), tile(at + far).min(last[axis]))
+        };
+        let [(top, bottom), (left, right)] = [reach(0), reach(1)];
+        let count = (bottom as i128 - top as i128 + 1).max(0) * (right as i128 - left as i128 + 1).max(0);
+        let too_many = || Error::value("far", format!("{far} m"), format!("so far that {MOST} tiles are enough"));
+        if count > MOST as i128 {
+            return Err(too_many());
+        }
+        let mut open: Vec<(u32, [i64; 2])> =
+            (top..=bottom).flat_map(|i| (left..=right).map(move |j| (0, [i, j]))).collect();
+        let mut wanted = Vec::new();
+        while let Some((level, tile)) = open.pop() {
+            let rect = self.rect_of(level, tile);
+            if rect.size().contains(&0) {
+                continue;
+            }
+            let width = self.frame().width(level);
+            let gap = |axis: usize| {
+                let at = [y, x][axis];
+                let [start, end] = [rect.start[axis] as f64 * width, rect.end[axis] as f64 * width];
+                (start - at).max(at - end).max(0.0)
+            };
+            let distance = (gap(0) * gap(0) + gap(1) * gap(1)).sqrt();
+            if distance > far {
+                continue;
+            }
+            if level < finest && distance < detail * side(level) {
+                open.extend(
+                    [[0, 0], [0, 1], [1, 0], [1, 1]].map(|[a, b]| (level + 1, [2 * tile[0] + a, 2 * tile[1] + b])),
+                );
+            } else {
+                wanted.push(Wanted { level, tile, distance });
+            }
+            if wanted.len() + open.len() > MOST {
+                return Err(too_many());
+            }
+        }
+        wanted.sort_by(|a, b| a.distance.total_cmp(&b.distance).then(b.level.cmp(&a.level)).then(a.tile.cmp(&b.tile)));
+        Ok(wanted)
+    }
+}

@@ -1,0 +1,144 @@
+//! [`Cache`]: windows that are kept while there is room.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use thalweg_refine::{LocalWindow, Rect};
+
+/// Windows of any number of worlds, kept while they take no more than so many bytes; those that were asked for longest ago go
+/// first.
+///
+/// A window goes by what its world is made of ([`World::identity`](super::World::identity)), its level and its cells: a recipe that is
+/// changed finds none of the old one's.
+#[derive(Debug)]
+pub struct Cache {
+    most: u64,
+    shelf: Mutex<Shelf>,
+}
+
+/// World, level, first cell, and the cell after the last.
+type Place = (u64, u32, [i64; 2], [i64; 2]);
+
+#[derive(Debug, Default)]
+struct Shelf {
+    windows: BTreeMap<Place, (Arc<LocalWindow>, u64)>,
+    /// Windows by when they were last asked for.
+    asked: BTreeMap<u64, Place>,
+    now: u64,
+    bytes: u64,
+}
+
+/// Bytes of a window's own, beside its cells'.
+const EACH: u64 = 400;
+
+impl Cache {
+    /// Room for so many bytes. With 0 nothing is kept, with [`u64::MAX`] all.
+    pub fn new(most: u64) -> Arc<Self> {
+        Arc::new(Self { most, shelf: Mutex::default() })
+    }
+
+    /// Bytes that it may take.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// Bytes that it takes now.
+    pub fn bytes(&self) -> u64 {
+        self.shelf().bytes
+    }
+
+    /// Windows that it holds now.
+    pub fn len(&self) -> usize {
+        self.shelf().windows.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        // Nothing panics while it is held.
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A window, if it is kept.
+    pub(super) fn get(&self, world: u64, level: u32, rect: Rect) -> Option<Arc<LocalWindow>> {
+        let place = (world, level, rect.start, rect.end);
+        let shelf = &mut *self.shelf();
+        let (window, asked) = shelf.windows.get_mut(&place)?;
+        shelf.asked.remove(asked);
+        shelf.now += 1;
+        *asked = shelf.now;
+        shelf.asked.insert(shelf.now, place);
+        Some(Arc::clone(window))
+    }
+
+    /// Keeps a window, if there is room for it at all.
+    pub(super) fn put(&self, world: u64, window: &Arc<LocalWindow>) {
+        let bytes = bytes(window);
+        if bytes > self.most {
+            return;
+        }
+        let place = (world, window.level, window.rect.start, window.rect.end);
+        let shelf = &mut *self.shelf();
+        shelf.now += 1;
+        if let Some((_, asked)) = shelf.windows.insert(place, (Arc::clone(window), shelf.now)) {
+            shelf.asked.remove(&asked);
+            shelf.bytes -= bytes;
+        }
+        shelf.asked.insert(shelf.now, place);
+        shelf.bytes += bytes;
+        while shelf.bytes > self.most {
+            let Some((_, oldest)) = shelf.asked.pop_first() else { break };
+            let gone = shelf.windows.remove(&oldest).map_or(0, |(window, _)| self::bytes(&window));
+            shelf.bytes -= gone;
+        }
+    }
+}
+
+fn bytes(window: &LocalWindow) -> u64 {
+    EACH + window.bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::height::Height;
+    use thalweg_flow::OUT;
+
+    fn window(row: i64) -> Arc<LocalWindow> {
+        let rect = Rect::new([row, 0], [10, 10]);
+        let size = rect.size();
+        Arc::new(LocalWindow {
+            level: 1,
+            rect,
+            ground: Field::new(size, Height::ZERO),
+            receivers: Field::new(size, OUT),
+            area: Field::new(size, 1.0),
+            lakes: None,
+            loose: None,
+        })
+    }
+
+    #[test]
+    fn what_was_asked_for_longest_ago_goes_first_and_the_bound_holds() {
+        let each = bytes(&window(0));
+        let cache = Cache::new(2 * each);
+        let is_kept = |row: i64| cache.get(7, 1, window(row).rect).is_some();
+        cache.put(7, &window(0));
+        cache.put(7, &window(1));
+        assert!(is_kept(0) && cache.bytes() == 2 * each);
+        cache.put(7, &window(2));
+        assert!(is_kept(0) && is_kept(2) && cache.len() == 2 && cache.bytes() == 2 * each);
+        assert!(cache.get(7, 1, window(1).rect).is_none() && cache.get(8, 1, window(0).rect).is_none());
+        cache.put(7, &window(2));
+        assert_eq!(cache.bytes(), 2 * each);
+        for most in [0, 1, each - 1] {
+            let cache = Cache::new(most);
+            cache.put(7, &window(0));
+            assert!(cache.is_empty() && cache.bytes() == 0);
+        }
+    }
+}

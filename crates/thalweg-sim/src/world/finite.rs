@@ -1,0 +1,109 @@
+//! [`Finite`]: level 0 that is a terrain, solved whole.
+
+use std::sync::{Mutex, PoisonError};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::coarse::{Coarse, CoarseWater, Solved, Solving, Watch};
+use super::once::Once;
+use crate::recipe::Recipe;
+use crate::run::Run;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_refine::{Frame, LocalWindow, Rect, Rules};
+
+/// A level 0 that is a whole terrain: a recipe's, solved when it is first asked for, or one that is there.
+pub struct Finite {
+    frame: Frame,
+    whole: Once<Solved>,
+    /// What solves it, until it is solved.
+    run: Mutex<Option<Run>>,
+    identity: u64,
+}
+
+impl Finite {
+    /// The terrain that a recipe makes. Nothing is solved yet but an elevation model is read, if it begins with one.
+    ///
+    /// # Errors
+    /// As [`Run::new`]; when there is no memory for the run, a file that it reads cannot be read, or its sides are looped.
+    pub fn open(recipe: &Recipe) -> Result<Self> {
+        if recipe.from.is_none() {
+            recipe.check_memory(&recipe.grid()?)?;
+        }
+        let mut hash = Xxh3::new();
+        hash.update(recipe.to_toml().as_bytes());
+        for path in recipe.reads().iter().filter(|path| path.exists()) {
+            hash.update(&std::fs::read(path).map_err(Error::io(path, "read"))?);
+        }
+        let run = Run::new(recipe.clone())?;
+        let grid = run.grids().last().ok_or_else(|| Error::Recipe("has no level".into()))?;
+        let frame = Frame::of(&recipe.map(grid))?;
+        Ok(Self { frame, whole: Once::default(), run: Mutex::new(Some(run)), identity: hash.digest() })
+    }
+
+    /// A whole terrain that is there already, to go on by rules.
+    ///
+    /// # Errors
+    /// As [`LocalWindow::of`].
+    pub fn of(terrain: &Terrain, rules: &Rules) -> Result<Self> {
+        let (frame, solved) = Solved::of(terrain, rules)?;
+        let Solved { window, water } = &solved;
+        let mut hash = Xxh3::new();
+        hash.update(format!("{frame:?}").as_bytes());
+        window.ground.as_slice().iter().for_each(|height| hash.update(&height.0.to_le_bytes()));
+        hash.update(window.receivers.as_slice());
+        window.area.as_slice().iter().for_each(|area| hash.update(&area.to_le_bytes()));
+        if let Some(lakes) = &window.lakes {
+            lakes.id.as_slice().iter().for_each(|id| hash.update(&id.to_le_bytes()));
+            lakes.level.as_slice().iter().for_each(|level| hash.update(&level.0.to_le_bytes()));
+        }
+        if let Some(loose) = &window.loose {
+            loose.as_slice().iter().for_each(|thick| hash.update(&thick.0.to_le_bytes()));
+        }
+        if let Some(water) = water {
+            water.rain.as_slice().iter().for_each(|share| hash.update(&share.to_le_bytes()));
+        }
+        let whole = Once::default();
+        whole.get_or_make(|| Ok(solved))?;
+        Ok(Self { frame, whole, run: Mutex::new(None), identity: hash.digest() })
+    }
+
+    fn solved(&self, watch: Watch<'_>) -> Result<Solved> {
+        let mut slot = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        let run = slot.as_mut().ok_or_else(|| Error::value("level 0", "nothing to solve", "a recipe's run"))?;
+        while let Some(progress) = run.step()? {
+            let what = format!("level 0 of {}: {}", run.recipe().name, progress.label);
+            Solving::new(what, run.steps()).tell(watch)?;
+        }
+        let rules = run.recipe().local(self.frame.cell).rules;
+        let (_, solved) = Solved::of(run.terrain(), &rules)?;
+        *slot = None;
+        Ok(solved)
+    }
+}
+
+impl Coarse for Finite {
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn window(&self, rect: Rect, watch: Watch<'_>) -> Result<LocalWindow> {
+        rect.check(self.frame.world(0))?;
+        self.whole.get_or_make(|| self.solved(watch))?.window.part(rect)
+    }
+
+    fn water(&self, rect: Rect, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+        let world = self.frame.world(0);
+        rect.check(world)?;
+        let solved = self.whole.get_or_make(|| self.solved(watch))?;
+        solved.water.as_ref().map(|water| water.part(world, rect)).transpose()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.whole.get().map_or(0, Solved::bytes)
+    }
+
+    fn identity(&self) -> u64 {
+        self.identity
+    }
+}

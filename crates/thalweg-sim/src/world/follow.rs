@@ -1,0 +1,92 @@
+//! [`Follow`]: the way of water, cell by cell, through as many tiles as it takes.
+
+use std::sync::Arc;
+
+use super::World;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_flow::STEPS;
+use thalweg_refine::{LocalWindow, Rect};
+
+/// A cell on the way of water.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Footing {
+    /// Row and column on its level.
+    pub cell: [i64; 2],
+    /// World metres eastward and southward of its centre.
+    pub place: [f64; 2],
+    /// Elevation of the ground in metres, or of the lake's surface over it.
+    pub height: f64,
+    /// The number of the lake that it lies in; `None` on dry land.
+    pub lake: Option<u32>,
+    /// Catchment in m².
+    pub area: f64,
+    /// What ends the way here; `None` where it goes on.
+    pub end: Option<End>,
+}
+
+/// What ends the way of water.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum End {
+    /// The sea.
+    Sea,
+    /// The open edge of the world.
+    Rim,
+    /// An outlet inland: where nothing else takes the water of a world within walls.
+    Inland,
+}
+
+/// The way of water from a cell down to where it ends, tile by tile. What ends it is its last item; after an error there is none.
+#[derive(Clone)]
+pub struct Follow<'a> {
+    world: &'a World,
+    level: u32,
+    next: Option<[i64; 2]>,
+    tile: Option<Arc<LocalWindow>>,
+    tiles: usize,
+}
+
+impl<'a> Follow<'a> {
+    pub(super) fn new(world: &'a World, level: u32, cell: [i64; 2]) -> Self {
+        Self { world, level, next: Some(cell), tile: None, tiles: 0 }
+    }
+
+    /// Tiles that the way has come through so far; one that it comes back to counts again.
+    pub fn tiles(&self) -> usize {
+        self.tiles
+    }
+
+    fn at(&mut self, cell: [i64; 2]) -> Result<Footing> {
+        let here = Rect::new(cell, [1, 1]);
+        if !self.tile.as_ref().is_some_and(|tile| tile.rect.contains(&here)) {
+            self.tile = Some(self.world.tile_at(self.level, self.world.tile_of(cell))?);
+            self.tiles += 1;
+        }
+        let outside = || Error::value("cell", format!("{cell:?}"), "one of the world");
+        let tile = self.tile.as_ref().filter(|tile| tile.rect.contains(&here)).ok_or_else(outside)?;
+        let [i, j] = [0, 1].map(|axis| (cell[axis] - tile.rect.start[axis]) as usize);
+        let (height, lake) = (tile.surface((i, j)), tile.lake((i, j)).map(|(number, _)| number));
+        let step = STEPS.get(usize::from(tile.receivers[(i, j)]));
+        self.next = step.map(|[di, dj]| [cell[0] + *di as i64, cell[1] + *dj as i64]);
+        let frame = self.world.frame();
+        let end = match self.next {
+            Some(_) => None,
+            None if frame.sea.is_some_and(|sea| height <= sea) => Some(End::Sea),
+            None if frame.is_rim(self.level, cell) => Some(End::Rim),
+            None => Some(End::Inland),
+        };
+        let width = frame.width(self.level);
+        let place = [1, 0].map(|axis| (cell[axis] as f64 + 0.5) * width);
+        Ok(Footing { cell, place, height: height.metres(), lake, area: f64::from(tile.area[(i, j)]), end })
+    }
+}
+
+impl Iterator for Follow<'_> {
+    type Item = Result<Footing>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let cell = self.next.take()?;
+        Some(self.at(cell))
+    }
+}

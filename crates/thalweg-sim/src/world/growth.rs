@@ -1,0 +1,36 @@
+//! What grows on a world's ground, rectangle by rectangle.
+
+use crate::world::World;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Table, Terrain};
+use thalweg_refine::Rect;
+
+impl World {
+    /// The table of what grows on a rectangle of a level, and its name; `None` where nothing of the recipe grows, or cells are too wide or too narrow
+    /// for it. A place has the same plants in every rectangle. Rows and columns are the level's.
+    ///
+    /// # Errors
+    /// As [`World::window`].
+    pub fn growth(&self, level: u32, rect: Rect) -> Result<Option<(&'static str, Table)>> {
+        self.check(level, rect)?;
+        let Some(growth) = &self.growth else { return Ok(None) };
+        let width = self.frame().width(level);
+        let reach = (growth.reach(width) / width).ceil().min(1e6) as i64;
+        let around = rect.grown(reach, self.frame().world(level));
+        let window = self.window(level, around)?;
+        let size = window.size();
+        let mut grid = Grid::new(size, width)?;
+        (grid.origin, grid.edges, grid.sea_level) = (around.start, self.frame().edges, self.frame().sea);
+        let mut land = Terrain::from_ground(grid, window.ground.clone())?;
+        land.insert(&DISCHARGE, Cells::Float(window.discharge(self.frame(), self.runoff)))?;
+        if window.lakes.is_some() {
+            let depth = |i: usize, j: usize| Height(window.surface((i, j)).0.saturating_sub(window.ground[(i, j)].0));
+            land.insert(&POOL, Cells::Height(Field::generate(size, depth)))?;
+        }
+        let start = [0, 1].map(|axis| (rect.start[axis] - around.start[axis]) as usize);
+        growth.grow(&land, Window { start, size: rect.size() })
+    }
+}

@@ -1,0 +1,103 @@
+//! [`Once`]: what is made once, by whoever asks first, while others wait.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rayon::ThreadPoolBuilder;
+
+use thalweg_core::base::error::{Error, Result};
+
+/// A value that is made when it is first asked for.
+#[derive(Debug)]
+pub(super) struct Once<T> {
+    value: OnceLock<T>,
+    making: Mutex<()>,
+}
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Self { value: OnceLock::new(), making: Mutex::new(()) }
+    }
+}
+
+impl<T: Send + Sync> Once<T> {
+    /// The value, if it is made.
+    pub fn get(&self) -> Option<&T> {
+        self.value.get()
+    }
+
+    /// The value; made now, if it is not. When that fails, the next who asks tries again.
+    ///
+    /// It is made on threads of its own: one of the pool's that waits for a part of its work takes up other work meanwhile, which might
+    /// wait for this value, for ever.
+    ///
+    /// # Errors
+    /// As `make`; when there is no memory for the threads.
+    pub fn get_or_make(&self, make: impl FnOnce() -> Result<T> + Send) -> Result<&T> {
+        if let Some(value) = self.value.get() {
+            return Ok(value);
+        }
+        // Who panicked while making it left nothing behind.
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = self.value.get() {
+            return Ok(value);
+        }
+        let value = apart(make)??;
+        Ok(self.value.get_or_init(|| value))
+    }
+}
+
+/// Does work on as many threads as the caller has, but on others. The caller blocks. WebAssembly without threads has one, which takes up
+/// nothing beside what it is at: work is done where it is asked for.
+fn apart<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R> {
+    if cfg!(all(target_family = "wasm", not(target_feature = "atomics"))) {
+        return Ok(work());
+    }
+    let count = rayon::current_num_threads();
+    thalweg_core::base::memory::threads(count)?;
+    let refused = |error: &dyn ToString| Error::value("threads", count, format!("fewer: {}", error.to_string()));
+    let pool = ThreadPoolBuilder::new().num_threads(count).build().map_err(|error| refused(&error))?;
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, || pool.install(work));
+        match thread.map_err(|error| refused(&error))?.join() {
+            Ok(done) => Ok(done),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use rayon::prelude::*;
+
+    use super::*;
+
+    /// Every thread of the pool asks at once, while the one that makes it needs the pool's other threads.
+    #[test]
+    fn it_is_made_once_and_nobody_waits_for_ever() {
+        for threads in [1, 2, 3] {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let (once, made) = (Once::default(), AtomicUsize::new(0));
+            let sums: Vec<u64> = pool.install(|| {
+                let ask = |_| {
+                    let make = || {
+                        made.fetch_add(1, Ordering::SeqCst);
+                        Ok((0..100_000u64).into_par_iter().map(|n| n ^ 5).sum())
+                    };
+                    *once.get_or_make(make).unwrap()
+                };
+                (0..16).into_par_iter().map(ask).collect()
+            });
+            assert!(sums.iter().all(|sum| *sum == sums[0]) && made.into_inner() == 1);
+        }
+    }
+
+    #[test]
+    fn what_failed_is_tried_again() {
+        let once = Once::default();
+        assert!(once.get_or_make(|| Err::<u32, _>(Error::Recipe("no".into()))).is_err() && once.get().is_none());
+        assert_eq!(*once.get_or_make(|| Ok(7)).unwrap(), 7);
+        assert_eq!(*once.get_or_make(|| Err(Error::Recipe("no".into()))).unwrap(), 7);
+    }
+}

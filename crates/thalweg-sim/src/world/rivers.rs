@@ -1,0 +1,312 @@
+//! Rivers as lines: the same river has the same number in every tile, and on every level on which it is one.
+//!
+//! A catchment is counted once, on the level on which its stream becomes a river, and carried from there on, bit for bit. So a river's
+//! cell on any level is traced back to the cell in which it was born: the coarse cell of its block, or of the cell before it, with just its
+//! catchment. Rivers are numbered there. From its head down to the confluence with a larger one, or to its mouth, a river is one; its
+//! number is that of its last cell. To find it the way goes down over some tens of cells of each level, and then, on level 0, to the end.
+//!
+//! Where rain differs from place to place a river that was born on level 0 has the water of its catchment there, which is summed along
+//! the tree. A smaller one has the rain of the cell of level 0 that it was born in, but no more water than the river that it comes to.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::World;
+use super::coarse::{CoarseWater, unwatched};
+use thalweg_core::base::clock::YEAR;
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_flow::STEPS;
+use thalweg_refine::{LocalWindow, Rect};
+
+/// A river, as far as it lies in the rectangle that was asked for: one that leaves it and comes back is there twice.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct RiverLine {
+    /// Its number, below 2⁵³: the same in all tiles, and on all levels on which it is a river.
+    pub id: u64,
+    /// The larger river that it joins at its last vertex; `None` where it goes on beyond the rectangle, reaches the sea or leaves the
+    /// world.
+    pub into: Option<u64>,
+    /// Cells' centres, downstream; at least two. The last is the one it drains to: the confluence, the sea, or the first cell beyond the
+    /// rectangle, where its neighbour's line begins.
+    pub vertices: Vec<RiverVertex>,
+}
+
+/// A vertex of a river's line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RiverVertex {
+    /// World metres eastward and southward.
+    pub place: [f64; 2],
+    /// Elevation of its bed in metres, or of the surface of the lake that it runs through.
+    pub height: f64,
+    /// Catchment in m²; of a last vertex in the sea the river's.
+    pub area: f64,
+    /// Mean discharge in m³/s: the catchment, weighed by rain where level 0 has some, times the world's [runoff](World::runoff). It does
+    /// not fall downstream, but for a cell in a thousand: in lakes, where ways of several rivers share cells.
+    pub discharge: f64,
+}
+
+/// Side of the squares of cells that are looked at at a time.
+const SQUARE: i64 = 128;
+
+/// Most cells of a coarse cell's way to the next, from node to node.
+const WAY: i64 = 4;
+
+/// A cell of a level.
+type Cell = (u32, [i64; 2]);
+
+/// A river's number, and the rain on its catchment, as m² of land under full rain.
+type River = (u64, f64);
+
+/// A cell that drains into another, and its catchment in m².
+type Donor = ([i64; 2], f32);
+
+impl World {
+    /// Rivers of a rectangle of a level with catchments of `least` m² and more, cut at its rim; not smaller ones than the level keeps the
+    /// courses of ([`World::least_river`]); none where land yields no water ([`World::with_runoff`]). They come in the order of their numbers, then of their first cells.
+    ///
+    /// # Errors
+    /// As [`World::window`].
+    pub fn rivers(&self, level: u32, rect: Rect, least: f64) -> Result<Vec<RiverLine>> {
+        self.check(level, rect)?;
+        if self.runoff <= 0.0 {
+            return Ok(Vec::new());
+        }
+        let window = Arc::new(self.part(level, rect.grown(WAY + 2, self.frame().world(level)))?);
+        let least = least.max(self.least_river(level)) as f32;
+        let mut look = Look {
+            world: self,
+            asked: Arc::clone(&window),
+            squares: BTreeMap::new(),
+            rains: BTreeMap::new(),
+            stems: HashMap::new(),
+            waters: HashMap::new(),
+        };
+        let sea = self.frame().sea;
+        let is_land =
+            |cell: [i64; 2]| at(&window, cell).is_some_and(|k| sea.is_none_or(|s| window.ground.as_slice()[k] > s));
+        let area = |cell: [i64; 2]| at(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
+        // Rivers of the cells, those just outside among them.
+        let mut of: BTreeMap<[i64; 2], River> = BTreeMap::new();
+        let beside = rect.grown(1, self.frame().world(level));
+        for row in beside.start[0]..beside.end[0] {
+            for cell in (beside.start[1]..beside.end[1]).map(|col| [row, col]) {
+                if is_land(cell) && area(cell) >= least {
+                    of.insert(cell, look.river(level, cell, area(cell))?);
+                }
+            }
+        }
+        let id = |cell: [i64; 2]| of.get(&cell).map(|(id, _)| *id);
+        let next = |cell: [i64; 2]| at(&window, cell).and_then(|k| next(cell, window.receivers.as_slice()[k]));
+        let is_inside = |cell: [i64; 2]| rect.contains(&Rect::new(cell, [1, 1]));
+        // Of donors of one number, should there be two, the larger goes on, and the other ends there.
+        let mut before: BTreeMap<[i64; 2], [i64; 2]> = BTreeMap::new();
+        for (cell, (own, _)) in of.iter().filter(|(cell, _)| is_inside(**cell)) {
+            if let Some(to) = next(*cell).filter(|to| id(*to) == Some(*own)) {
+                let donor = before.entry(to).or_insert(*cell);
+                if area(*cell) > area(*donor) {
+                    *donor = *cell;
+                }
+            }
+        }
+        // At a cell, the water that has come through another.
+        let vertex = |cell: [i64; 2], from: [i64; 2]| {
+            let width = self.frame().width(level);
+            let area = f64::from(area(from));
+            let water = of.get(&from).map_or(area, |(_, water)| *water);
+            let cols = window.size()[1];
+            let height = at(&window, cell).map_or(0.0, |k| window.surface((k / cols, k % cols)).metres());
+            let place = [1, 0].map(|axis| (cell[axis] as f64 + 0.5) * width);
+            RiverVertex { place, height, area, discharge: water * self.runoff / YEAR }
+        };
+        let mut rivers = Vec::new();
+        for (first, (own, _)) in of.iter().filter(|(cell, _)| is_inside(**cell) && !before.contains_key(*cell)) {
+            let mut river = RiverLine { id: *own, into: None, vertices: vec![vertex(*first, *first)] };
+            let mut cell = *first;
+            while let Some(to) = next(cell) {
+                river.vertices.push(vertex(to, if is_land(to) { to } else { cell }));
+                if !is_inside(to) || before.get(&to) != Some(&cell) {
+                    river.into = id(to).filter(|into| into != own || is_inside(to));
+                    break;
+                }
+                cell = to;
+            }
+            if river.vertices.len() > 1 {
+                rivers.push(river);
+            }
+        }
+        rivers.sort_by_key(|river| river.id);
+        Ok(rivers)
+    }
+
+    /// The smallest catchment of which a level keeps the stream's course, in m².
+    pub fn least_river(&self, level: u32) -> f64 {
+        f64::from(self.rules.river) * self.frame().width(level).powi(2)
+    }
+}
+
+/// Index of a world cell in a window.
+fn at(window: &LocalWindow, cell: [i64; 2]) -> Option<usize> {
+    let [i, j] = [0, 1].map(|axis| cell[axis] - window.rect.start[axis]);
+    let [rows, cols] = window.size().map(|n| n as i64);
+    ((0..rows).contains(&i) && (0..cols).contains(&j)).then_some((i * cols + j) as usize)
+}
+
+fn next(cell: [i64; 2], code: u8) -> Option<[i64; 2]> {
+    let [di, dj] = STEPS.get(usize::from(code))?;
+    Some([cell[0] + *di as i64, cell[1] + *dj as i64])
+}
+
+/// Looks at single cells of all levels.
+struct Look<'a> {
+    world: &'a World,
+    /// The window that was asked for, with what is beside it.
+    asked: Arc<LocalWindow>,
+    squares: BTreeMap<Cell, Arc<LocalWindow>>,
+    /// Water of squares of level 0.
+    rains: BTreeMap<[i64; 2], Option<CoarseWater>>,
+    /// Numbers of the rivers of cells in which they were born.
+    stems: HashMap<Cell, u64>,
+    /// Rain on the catchments of such cells.
+    waters: HashMap<Cell, f64>,
+}
+
+impl Look<'_> {
+    /// A window that holds a cell with its neighbours.
+    fn square(&mut self, (level, cell): Cell) -> Result<Arc<LocalWindow>> {
+        let near = Rect::new(cell, [1, 1]).grown(1, self.world.frame().world(level));
+        if self.asked.level == level && self.asked.rect.contains(&near) {
+            return Ok(Arc::clone(&self.asked));
+        }
+        let square = cell.map(|x| x.div_euclid(SQUARE));
+        if let Some(window) = self.squares.get(&(level, square)) {
+            return Ok(Arc::clone(window));
+        }
+        let rect = Rect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2]);
+        let window = self.world.square(level, rect.grown(1, self.world.frame().world(level)))?;
+        self.squares.insert((level, square), Arc::clone(&window));
+        Ok(window)
+    }
+
+    /// A cell's catchment, and those that drain into it with theirs.
+    fn donors(&mut self, (level, cell): Cell) -> Result<(f32, Vec<Donor>)> {
+        let window = self.square((level, cell))?;
+        let area = |cell| at(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
+        let sea = self.world.frame().sea;
+        let donors = (0..8u8).filter_map(|code| {
+            let donor = next(cell, code)?;
+            let k = at(&window, donor)?;
+            let drains = window.receivers.as_slice()[k] == code ^ 4;
+            let is_land = sea.is_none_or(|sea| window.ground.as_slice()[k] > sea);
+            (drains && is_land).then(|| (donor, area(donor)))
+        });
+        let donors = donors.collect();
+        Ok((area(cell), donors))
+    }
+
+    /// The cell in which a river's cell was born: it has its catchment, on the coarsest level on which that makes a river.
+    fn birth(&mut self, (mut level, mut cell): Cell, area: f32) -> Result<Cell> {
+        while let Some(before) = level.checked_sub(1).filter(|l| area >= self.world.least_river(*l) as f32) {
+            let Some(block) = self.block_of((level, cell), area)? else { break };
+            (level, cell) = (before, block);
+        }
+        Ok((level, cell))
+    }
+
+    /// The coarse cell whose way a river's cell lies on: that of its block; at a way's last cells, which lie in the next block, that
+    /// of the cells before.
+    fn block_of(&mut self, (level, mut cell): Cell, area: f32) -> Result<Option<[i64; 2]>> {
+        for _ in 0..WAY {
+            let block = cell.map(|x| x.div_euclid(2));
+            let (own, _) = self.donors((level - 1, block))?;
+            if own == area {
+                return Ok(Some(block));
+            }
+            let (_, donors) = self.donors((level, cell))?;
+            let Some((donor, _)) = donors.into_iter().find(|(_, theirs)| *theirs == area) else { break };
+            cell = donor;
+        }
+        Ok(None)
+    }
+
+    /// The land that a cell drains to; `None` where the way ends.
+    fn below(&mut self, here: Cell) -> Result<Option<[i64; 2]>> {
+        let window = self.square(here)?;
+        let to = at(&window, here.1).and_then(|k| next(here.1, window.receivers.as_slice()[k]));
+        Ok(to.filter(|to| {
+            let height = at(&window, *to).map(|k| window.ground.as_slice()[k]);
+            self.world.frame().sea.is_none_or(|sea| height.is_some_and(|height| height > sea))
+        }))
+    }
+
+    /// The share of the rain that falls on the cell of level 0 that a cell lies in, and the rain on the catchment of that one; `None` where
+    /// it rains alike.
+    fn rain(&mut self, (level, cell): Cell) -> Result<Option<[f32; 2]>> {
+        let cell = cell.map(|x| x >> level);
+        let square = cell.map(|x| x.div_euclid(SQUARE));
+        let rect = Rect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2]).grown(0, self.world.frame().world(0));
+        let water = match self.rains.entry(square) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => free.insert(self.world.coarse.water(rect, &mut unwatched)?),
+        };
+        let place = [0, 1].map(|axis| (cell[axis] - rect.start[axis]) as usize);
+        Ok(water.as_ref().map(|water| [water.rain[(place[0], place[1])], water.gathered[(place[0], place[1])]]))
+    }
+
+    /// The rain on the catchment of a cell in which a river was born, as m² of land under full rain: that of level 0, or of a smaller one
+    /// its own, but no more than where it comes to.
+    fn gathered(&mut self, mut here: Cell, mut area: f32) -> Result<f64> {
+        let mut passed = Vec::new();
+        let mut gathered = loop {
+            if let Some(known) = self.waters.get(&here) {
+                break *known;
+            }
+            let own = match self.rain(here)? {
+                Some([_, all]) if here.0 == 0 => break f64::from(all),
+                Some([share, _]) => f64::from(area) * f64::from(share),
+                None => break f64::from(area),
+            };
+            passed.push((here, own));
+            // Should the way ever come back, it ends here.
+            self.waters.insert(here, own);
+            let Some(to) = self.below(here)? else { break f64::INFINITY };
+            area = self.donors((here.0, to))?.0;
+            here = self.birth((here.0, to), area)?;
+        };
+        for (cell, own) in passed.into_iter().rev() {
+            gathered = own.min(gathered);
+            self.waters.insert(cell, gathered);
+        }
+        Ok(gathered)
+    }
+
+    /// The river of a cell.
+    fn river(&mut self, level: u32, cell: [i64; 2], area: f32) -> Result<River> {
+        let born = self.birth((level, cell), area)?;
+        Ok((self.id(born)?, self.gathered(born, area)?))
+    }
+
+    /// The number of the river that was born in a cell.
+    fn id(&mut self, mut here: Cell) -> Result<u64> {
+        let mut passed = Vec::new();
+        let id = loop {
+            if let Some(id) = self.stems.get(&here) {
+                break *id;
+            }
+            passed.push(here);
+            // The last cell, if the river ends in it.
+            let last = Key::new(0, "number of a river").and(here.0.into()).cell(here.1).bits() >> 11;
+            let Some(to) = self.below(here)? else { break last };
+            let (area, donors) = self.donors((here.0, to))?;
+            let main = donors.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+            if main.is_none_or(|(main, _)| main != here.1) {
+                break last;
+            }
+            here = self.birth((here.0, to), area)?;
+        };
+        self.stems.extend(passed.into_iter().map(|cell| (cell, id)));
+        Ok(id)
+    }
+}

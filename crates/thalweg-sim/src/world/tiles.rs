@@ -1,0 +1,165 @@
+//! How tiles are made: out of blocks of the level before, which are kept, or of windows no larger than needed, which are not.
+//!
+//! A block is a square of a level's cells with a halo. The halo is so wide that each block is made of one of the level before, and each
+//! tile that lies in a block's square of one of the level before, too. So a tile of level L that nobody knows costs L − 1 blocks, and its
+//! neighbour none or one. Where the cache has no room for them, and for windows wider than a block, each level's window is as
+//! large as the next one needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::World;
+use super::coarse::unwatched;
+use thalweg_core::base::error::Result;
+use thalweg_refine::{Frame, LocalWindow, Rect, Rules, needed, refine_in_pieces};
+
+/// Cells of a block's side, without its halo.
+pub(super) const BLOCK: i64 = 512;
+
+/// Cells of a block's halo: what a block of the next level needs of this one beyond its square.
+pub(super) fn halo(frame: &Frame, rules: &Rules) -> i64 {
+    // Far from all rims.
+    let far = Frame { first: [0, 0], cells: [1 << 20; 2], ..frame.clone() };
+    let start = 1 << 20;
+    let reach = start / 2 - needed(&far, rules, 1, Rect::new([start; 2], [2, 2])).start[0];
+    // Its own halo, halved, lies between: h ≥ h / 2 + reach, and a cell of rounding.
+    2 * reach + 2
+}
+
+type Blocks = BTreeMap<[i64; 2], Arc<LocalWindow>>;
+
+impl World {
+    /// A rectangle of a level: the cells of one that is kept, or made anew.
+    pub(super) fn part(&self, level: u32, rect: Rect) -> Result<LocalWindow> {
+        match self.kept(level, rect) {
+            Some(window) => window.part(rect),
+            None => self.make(level, rect, rayon::current_num_threads()),
+        }
+    }
+
+    /// A rectangle that is made anew, on so many threads.
+    fn make(&self, level: u32, rect: Rect, threads: usize) -> Result<LocalWindow> {
+        let Some(before) = level.checked_sub(1) else { return self.coarse.window(rect, &mut unwatched) };
+        let source = self.source(before, needed(self.frame(), &self.rules, level, rect))?;
+        refine_in_pieces(self.frame(), &self.rules, self.key, &source, rect, threads)
+    }
+
+    /// A window that holds a small rectangle of a level: one that is kept, or just that.
+    pub(super) fn square(&self, level: u32, rect: Rect) -> Result<Arc<LocalWindow>> {
+        self.kept(level, rect).map_or_else(|| self.make(level, rect, 1).map(Arc::new), Ok)
+    }
+
+    /// A window that holds a rectangle of a level, to make the next level of.
+    fn source(&self, level: u32, rect: Rect) -> Result<Arc<LocalWindow>> {
+        if let Some(window) = self.kept(level, rect) {
+            return Ok(window);
+        }
+        if let Some(block) = self.block_of(level, rect)
+            && let Some((_, window)) = self.blocks(level, &BTreeSet::from([block]))?.pop_first()
+        {
+            return Ok(window);
+        }
+        self.make(level, rect, rayon::current_num_threads()).map(Arc::new)
+    }
+
+    /// Tiles of a level, side by side, each cut from what is kept or made anew and kept.
+    pub(super) fn tiles_of(&self, level: u32, rects: &[Rect]) -> Result<Vec<Arc<LocalWindow>>> {
+        let found: Vec<_> = rects.iter().map(|rect| self.kept(level, *rect)).collect();
+        let missing: Vec<Rect> = rects.iter().zip(&found).filter(|(_, kept)| kept.is_none()).map(|(r, _)| *r).collect();
+        // Blocks stay at hand while their tiles are made, however small the cache is.
+        let mut blocks = Blocks::new();
+        if let Some(before) = level.checked_sub(1).filter(|before| *before > 0) {
+            let need = |rect: &Rect| self.block_of(before, needed(self.frame(), &self.rules, level, *rect));
+            blocks = self.blocks(before, &missing.iter().filter_map(need).collect())?;
+        }
+        let threads = rayon::current_num_threads().div_ceil(missing.len().max(1));
+        let tile = |(rect, kept): (&Rect, Option<Arc<LocalWindow>>)| {
+            let made = match kept {
+                Some(tile) if tile.rect == *rect => return Ok(tile),
+                Some(block) => block.part(*rect)?,
+                None => self.make_of(&blocks, level, *rect, threads)?,
+            };
+            let made = Arc::new(made);
+            self.cache.put(self.identity, &made);
+            Ok(made)
+        };
+        rects.par_iter().zip(found).map(tile).collect()
+    }
+
+    fn make_of(&self, blocks: &Blocks, level: u32, rect: Rect, threads: usize) -> Result<LocalWindow> {
+        let source = level.checked_sub(1).and_then(|before| {
+            let need = needed(self.frame(), &self.rules, level, rect);
+            blocks.get(&self.block_of(before, need)?)
+        });
+        match source {
+            Some(source) => refine_in_pieces(self.frame(), &self.rules, self.key, source, rect, threads),
+            None => self.make(level, rect, threads),
+        }
+    }
+
+    /// A kept window that holds a rectangle of a level: its tile, or its block.
+    fn kept(&self, level: u32, rect: Rect) -> Option<Arc<LocalWindow>> {
+        let of = |whole: Rect| whole.contains(&rect).then(|| self.cache.get(self.identity, level, whole)).flatten();
+        of(self.rect_of(level, rect.start.map(|x| x.div_euclid(self.tile as i64)))).or_else(|| {
+            let block = self.block_of(level, rect)?;
+            of(self.block_rect(level, block))
+        })
+    }
+
+    /// The block that holds a rectangle of a level, with its halo; `None` where there is none, on level 0, and where the cache has no
+    /// room for a block of each level.
+    fn block_of(&self, level: u32, rect: Rect) -> Option<[i64; 2]> {
+        let side = BLOCK + 2 * self.halo;
+        let room = u64::from(level) * LocalWindow::BYTES * (side * side) as u64;
+        let block = [0, 1].map(|axis| ((rect.start[axis] + rect.end[axis]) / 2).div_euclid(BLOCK));
+        (level > 0 && room <= self.cache.most() && self.block_rect(level, block).contains(&rect)).then_some(block)
+    }
+
+    /// A block's cells, those of its halo among them.
+    fn block_rect(&self, level: u32, block: [i64; 2]) -> Rect {
+        let core = Rect::new(block.map(|x| x.saturating_mul(BLOCK)), [BLOCK as usize; 2]);
+        core.grown(self.halo, self.frame().world(level))
+    }
+
+    /// Blocks of a level, 1 or finer: those before them first, then all that are missing side by side.
+    fn blocks(&self, level: u32, wanted: &BTreeSet<[i64; 2]>) -> Result<Blocks> {
+        let mut found = Blocks::new();
+        let mut missing = Vec::new();
+        for block in wanted {
+            match self.cache.get(self.identity, level, self.block_rect(level, *block)) {
+                Some(window) => drop(found.insert(*block, window)),
+                None => missing.push(*block),
+            }
+        }
+        if missing.is_empty() {
+            return Ok(found);
+        }
+        let parent = |block: &[i64; 2]| block.map(|x| x.div_euclid(2));
+        let mut sources = Blocks::new();
+        if level > 1 {
+            sources = self.blocks(level - 1, &missing.iter().map(parent).collect())?;
+        } else {
+            for block in &missing {
+                let need = needed(self.frame(), &self.rules, level, self.block_rect(level, *block));
+                sources.insert(*block, Arc::new(self.coarse.window(need, &mut unwatched)?));
+            }
+        }
+        let threads = rayon::current_num_threads().div_ceil(missing.len());
+        let make = |block: [i64; 2]| {
+            let rect = self.block_rect(level, block);
+            let source = sources.get(&if level > 1 { parent(&block) } else { block });
+            let window = match source {
+                Some(source) => refine_in_pieces(self.frame(), &self.rules, self.key, source, rect, threads)?,
+                None => self.make(level, rect, threads)?,
+            };
+            let window = Arc::new(window);
+            self.cache.put(self.identity, &window);
+            Ok((block, window))
+        };
+        let made: Vec<_> = missing.into_par_iter().map(make).collect::<Result<_>>()?;
+        found.extend(made);
+        Ok(found)
+    }
+}

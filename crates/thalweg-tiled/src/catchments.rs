@@ -1,0 +1,446 @@
+//! What gathers over tiles: counts of cells, and which basin each is in.
+//!
+//! After Barnes (2017, doi:10.1016/j.cageo.2017.02.001): a tile says where the water of each cell of its rim goes on, and how much of its
+//! own goes with it. The first dry cell of each basin goes down the same way, so that basins are numbered as in memory.
+
+use rayon::prelude::*;
+
+use crate::codec::{Reader, Writer};
+use crate::layer::TileLayer;
+use crate::numbering::{Begin, Closed, Counter, Numbering};
+use crate::part::{Inputs, Map, SharedMap, messages};
+use crate::tiling::{Rim, Tiling};
+use crate::{Finding, Product, Step, Summaries};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Window};
+use thalweg_flow::basins::spread;
+use thalweg_flow::{Directions, OUT, STEPS, VOID, accumulate};
+use thalweg_io::Samples;
+
+const SUMMARY: &str = "summary of catchments";
+const ANSWER: &str = "answer of catchments";
+
+/// What gathers within tiles, and where it goes on.
+pub(super) struct Catchments(pub(super) SharedMap);
+
+/// No end, no node.
+const NONE: u32 = u32::MAX;
+
+/// The ways of water within a tile.
+pub(super) struct Ways {
+    pub(super) window: Window,
+    /// Directions within the tile: where water goes on into another one it ends.
+    pub(super) directions: Directions,
+    /// The tile's own heights, filled.
+    pub(super) filled: Vec<i32>,
+    /// For each cell of the rim the direction in which its water goes on into another tile, if it does.
+    pub(super) exits: Vec<Option<u8>>,
+    /// For each cell the cell where its way through the tile ends.
+    pub(super) ends: Field<u32>,
+    /// Cells where ways end: those that lead into another tile, and those to which a dry cell leads or water of another tile may come.
+    /// In rising order.
+    pub(super) nodes: Vec<u32>,
+    /// For each of these the first dry cell that leads to it.
+    pub(super) firsts: Vec<Option<u32>>,
+    /// For each of these whether others must know of it: it leads into another tile, or water of another tile may come to it.
+    pub(super) shared: Vec<bool>,
+}
+
+impl Ways {
+    /// Of directions and the filled surface, which `inputs` begin with.
+    pub(super) fn find(map: &Map, tile: usize, inputs: &mut Inputs) -> Result<Self> {
+        map.tiling.check(tile)?;
+        let window = map.tiling.window(tile);
+        let Window { start, size } = window;
+        let codes = inputs.codes(TileLayer::Direction, window)?;
+        let filled = inputs.heights(TileLayer::Filled, window)?;
+        let (directions, exits) = within(map, window, codes)?;
+        let mut ends = Field::new(size, NONE);
+        ends.as_mut_slice().iter_mut().enumerate().for_each(|(k, end)| *end = k as u32);
+        spread(&directions, &mut ends, NONE);
+        debug_assert!(start[0] < map.grid.rows());
+        let mut firsts = vec![NONE; ends.len()];
+        let mut nodes = Vec::new();
+        let mut known: Vec<u32> = Vec::new();
+        for (k, (end, height)) in ends.as_slice().iter().zip(&filled).enumerate() {
+            if map.is_dry(*height)
+                && let Some(first) = firsts.get_mut(*end as usize)
+                && *first == NONE
+            {
+                *first = k as u32;
+                nodes.push(*end);
+            }
+        }
+        for ([i, j], exit) in Rim(size).cells().zip(&exits) {
+            let k = i * size[1] + j;
+            if directions[k] != VOID && ends[k] != NONE {
+                known.push(ends[k]);
+            }
+            if exit.is_some() {
+                known.push(k as u32);
+            }
+        }
+        nodes.extend_from_slice(&known);
+        for nodes in [&mut nodes, &mut known] {
+            nodes.sort_unstable();
+            nodes.dedup();
+        }
+        let shared = nodes.iter().map(|node| known.binary_search(node).is_ok()).collect();
+        let firsts = nodes.iter().map(|end| Some(firsts[*end as usize]).filter(|first| *first != NONE)).collect();
+        Ok(Self { window, directions, filled, exits, ends, nodes, firsts, shared })
+    }
+
+    /// The basins that lie in the tile alone.
+    fn closed(&self) -> Closed {
+        let firsts = self.firsts.iter().zip(&self.shared).filter(|(_, shared)| !**shared);
+        let mut firsts: Vec<u32> = firsts.filter_map(|(first, _)| *first).collect();
+        firsts.sort_unstable();
+        Closed::new(self.window.size, firsts)
+    }
+
+    /// The number among the nodes of the end of cell `k`.
+    pub(super) fn node(&self, k: usize) -> Option<usize> {
+        self.nodes.binary_search(&self.ends[k]).ok()
+    }
+}
+
+/// Directions within a tile, of ESRI codes, and for each cell of its rim where its water goes on.
+pub(super) fn within(map: &Map, window: Window, codes: Vec<u8>) -> Result<(Directions, Vec<Option<u8>>)> {
+    let Window { start, size } = window;
+    let codes = codes.into_iter().map(|code| match code {
+        VOID => VOID,
+        code if code.is_power_of_two() => code.trailing_zeros() as u8,
+        _ => OUT,
+    });
+    let mut codes = Field::from_vec(size, codes.collect())?;
+    let mut exits = Vec::with_capacity(Rim(size).len());
+    for [i, j] in Rim(size).cells() {
+        let code = &mut codes[(i, j)];
+        let mut exit = None;
+        if let Some([di, dj]) = STEPS.get(usize::from(*code)) {
+            let inside = i.wrapping_add_signed(*di) < size[0] && j.wrapping_add_signed(*dj) < size[1];
+            if !inside {
+                // What would leave the map ends.
+                exit = map.tiling.step([start[0] + i, start[1] + j], usize::from(*code)).map(|_| *code);
+                *code = OUT;
+            }
+        }
+        exits.push(exit);
+    }
+    Ok((Directions::from(codes), exits))
+}
+
+impl Step for Catchments {
+    fn name(&self) -> &'static str {
+        "catchments"
+    }
+
+    fn reads(&self) -> &[(TileLayer, usize)] {
+        &[(TileLayer::Direction, 0), (TileLayer::Filled, 0)]
+    }
+
+    fn writes(&self) -> &[TileLayer] {
+        &[]
+    }
+
+    fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let map = &self.0;
+        let ways = Ways::find(map, tile, &mut Inputs::new(inputs))?;
+        let counts = accumulate::cells(&ways.directions);
+        let Window { start, size } = ways.window;
+        let rim = Rim(size);
+        let mut writer = Writer::new();
+        let closed = ways.closed();
+        closed.write(&mut writer);
+        let shared: Vec<usize> = (0..ways.nodes.len()).filter(|node| ways.shared[*node]).collect();
+        writer.number(shared.len() as u64);
+        for node in &shared {
+            let (end, first) = (ways.nodes[*node] as usize, ways.firsts[*node]);
+            let exit = rim.place([end / size[1], end % size[1]]).and_then(|place| Some((place, ways.exits[place]?)));
+            // Where it goes on, or the one past all directions; the place on the rim tells which cell that is.
+            writer.byte(exit.map_or(OUT, |(_, exit)| exit) << 1 | u8::from(first.is_some()));
+            if let Some((place, _)) = exit {
+                writer.number(place as u64);
+                writer.number(counts[end].into());
+            }
+            if let Some(first) = first {
+                let cell = [start[0] + first as usize / size[1], start[1] + first as usize % size[1]];
+                writer.near(map.tiling.index(cell) as i64);
+                writer.number(closed.before(first).into());
+            }
+        }
+        for [i, j] in rim.cells() {
+            let k = i * size[1] + j;
+            let node = (ways.directions[k] != VOID).then(|| ways.node(k)).flatten();
+            // Ends of ways from the rim are among those that are shared.
+            let node = node.and_then(|node| shared.binary_search(&node).ok());
+            writer.number(node.map_or(0, |node| node as u64 + 1) << 1 | u64::from(map.is_dry(ways.filled[k])));
+        }
+        Ok((Vec::new(), writer.finish()))
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        let map = &self.0;
+        map.tiling.check_count(summaries.count())?;
+        let mut numbering = Numbering::new(map.tiling);
+        let mut tiles = Vec::with_capacity(map.tiling.count());
+        let mut count = 0u64;
+        for tile in 0..map.tiling.count() {
+            let ways = TileWays::read(&map.tiling, tile, &summaries.read(tile)?, &mut numbering)?;
+            count += ways.nodes.len() as u64;
+            tiles.push(TileWays { start: count as usize - ways.nodes.len(), ..ways });
+        }
+        if count >= u64::from(NONE) {
+            return Err(Error::value("ends of ways within tiles", count, format!("fewer than {NONE}")));
+        }
+        let (gathered, basins) = Gathered::of(map, &tiles, &mut numbering)?;
+        let tiles_in_order = (0..tiles.len()).into_par_iter();
+        let answers = tiles_in_order.map(|tile| gathered.answer(map, &tiles, tile, &numbering)).collect();
+        found(Product::Basins(basins))?;
+        Ok(answers)
+    }
+
+    fn finds(&self) -> Finding {
+        Finding::Basins
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        // To a cell of a rim: the way's end, of which there are no more than cells; where its water comes to; what comes to it; counts and
+        // first cells of ends, their order, numbers, basins; a count to each row; what its tile is told.
+        const END: u64 = size_of::<Node>() as u64;
+        const WHOLE: u64 = 8 + 16 + 4 + 4 + 4 + 4 + 16 + 4 + 4;
+        3 * messages(&self.0.tiling) + (END + WHOLE + 4 + 1 + 8 + 1 + 2 + 6 + 6) * self.0.tiling.rims()
+    }
+}
+
+/// Where ways through a tile end.
+#[derive(Clone, Copy)]
+struct Node {
+    /// Place on the rim, and direction in which water goes on.
+    exit: Option<(u32, u8)>,
+    /// Cells of the tile that drain through it.
+    own: u32,
+    /// The first dry cell of the tile that leads to it; none is the last of all.
+    begin: Begin,
+}
+
+/// No cell leads there.
+const NOTHING: Begin = Begin { first: u64::MAX, before: u32::MAX };
+
+/// A tile's summary, read.
+struct TileWays {
+    /// The number in the whole of its first node.
+    start: usize,
+    nodes: Vec<Node>,
+    /// For each cell of the rim the node that its water comes to, or [`NONE`].
+    rim: Vec<u32>,
+    /// Whether it is above the sea.
+    dry: Vec<bool>,
+}
+
+impl TileWays {
+    fn read(tiling: &Tiling, tile: usize, summary: &[u8], numbering: &mut Numbering) -> Result<Self> {
+        let mut reader = Reader::new(SUMMARY, tile, summary)?;
+        let Window { start, size } = tiling.window(tile);
+        let (rim, cells) = (Rim(size), tiling.index([tiling.size()[0], 0]));
+        numbering.read(tile, &mut reader)?;
+        // No two ends lie on one way, and every one has a cell of the rim.
+        let count = reader.below(rim.len() + 1)?;
+        let mut nodes = Vec::with_capacity(count);
+        for _ in 0..count {
+            let flags = reader.byte()?;
+            let mut node = Node { exit: None, own: 0, begin: NOTHING };
+            let direction = flags >> 1;
+            if usize::from(direction) < STEPS.len() {
+                let place = reader.below(rim.len())?;
+                let [i, j] = rim.cell(place);
+                if tiling.across_border([start[0] + i, start[1] + j], direction.into()).is_none() {
+                    return Err(reader.damaged());
+                }
+                // Cells of a tile have 32 bits.
+                node.exit = Some((place as u32, direction));
+                node.own = reader.below(size[0] * size[1] + 1)? as u32;
+            }
+            if flags & 1 != 0 {
+                let first = u64::try_from(reader.near()?).ok().filter(|first| *first < cells);
+                let first = first.ok_or_else(|| reader.damaged())?;
+                node.begin = Begin { first, before: reader.below(size[1])? as u32 };
+            }
+            nodes.push(node);
+        }
+        let (mut ends, mut dry) = (Vec::with_capacity(rim.len()), Vec::with_capacity(rim.len()));
+        for _ in 0..rim.len() {
+            let value = reader.below(2 * nodes.len() + 2)?;
+            ends.push(((value >> 1) as u32).checked_sub(1).unwrap_or(NONE));
+            dry.push(value & 1 != 0);
+        }
+        reader.end()?;
+        Ok(Self { start: 0, nodes, rim: ends, dry })
+    }
+}
+
+/// What comes of all tiles together.
+struct Gathered {
+    /// For each node the number of its basin, 0 where it has none.
+    numbers: Vec<u32>,
+    /// For each node the first cell of its basin.
+    begins: Vec<Begin>,
+    /// For each tile and each cell of its rim what comes from other tiles.
+    inflows: Vec<Vec<u64>>,
+    /// For each tile and each cell of its rim the neighbours on other tiles from which a stream comes.
+    streams: Vec<Vec<u8>>,
+}
+
+impl Gathered {
+    /// And the number of basins.
+    fn of(map: &Map, tiles: &[TileWays], numbering: &mut Numbering) -> Result<(Self, u64)> {
+        let all: usize = tiles.iter().map(|tile| tile.nodes.len()).sum();
+        let mut counts = Vec::with_capacity(all);
+        let mut begins = Vec::with_capacity(all);
+        // For each node the one that its water comes to on another tile.
+        let mut onward: Vec<u32> = Vec::with_capacity(all);
+        let mut arrivals = vec![0u32; all];
+        for (number, tile) in tiles.iter().enumerate() {
+            for node in &tile.nodes {
+                counts.push(u64::from(node.own));
+                begins.push(node.begin);
+                let next = target(map, number, node).map(|(to, place)| (to, tiles[to].rim[place]));
+                let next = next.filter(|(_, end)| *end != NONE);
+                let next = next.map_or(NONE, |(to, end)| tiles[to].start as u32 + end);
+                onward.push(next);
+                if next != NONE {
+                    arrivals[next as usize] += 1;
+                }
+            }
+        }
+        // Each node after those that drain to it (Kahn 1962).
+        let mut order: Vec<u32> = Vec::with_capacity(all);
+        order.extend((0..all as u32).filter(|node| arrivals[*node as usize] == 0));
+        let mut next = 0;
+        while let Some(node) = order.get(next).map(|node| *node as usize) {
+            next += 1;
+            let to = onward[node] as usize;
+            if to != NONE as usize {
+                counts[to] = u64::saturating_add(counts[to], counts[node]);
+                begins[to] = begins[to].min(begins[node]);
+                arrivals[to] -= 1;
+                if arrivals[to] == 0 {
+                    order.push(to as u32);
+                }
+            }
+        }
+        if order.len() < all {
+            let value = format!("{} ways in circles or below them", all - order.len());
+            return Err(Error::value("directions", value, "directions without circles"));
+        }
+        drop(arrivals);
+        let is_end = |k: &u32| onward[*k as usize] == NONE && begins[*k as usize] != NOTHING;
+        let mut ends: Vec<u32> = (0..all as u32).filter(is_end).collect();
+        ends.par_sort_unstable_by_key(|node| begins[*node as usize]);
+        let first: Vec<Begin> = ends.iter().map(|node| begins[*node as usize]).collect();
+        let (given, basins) = numbering.settle("basins", &first)?;
+        let mut numbers = vec![0; all];
+        for (number, node) in given.iter().zip(&ends) {
+            numbers[*node as usize] = *number;
+        }
+        for node in order.iter().rev().map(|node| *node as usize) {
+            if onward[node] != NONE {
+                numbers[node] = numbers[onward[node] as usize];
+                begins[node] = begins[onward[node] as usize];
+            }
+        }
+        let mut inflows: Vec<Vec<u64>> = tiles.iter().map(|tile| vec![0; tile.rim.len()]).collect();
+        let mut streams: Vec<Vec<u8>> = tiles.iter().map(|tile| vec![0; tile.rim.len()]).collect();
+        for (number, tile) in tiles.iter().enumerate() {
+            for (count, node) in counts[tile.start..].iter().zip(&tile.nodes) {
+                if let (Some((place, direction)), Some((to, there))) = (node.exit, target(map, number, node)) {
+                    inflows[to][there] = inflows[to][there].saturating_add(*count);
+                    let stream = *count >= map.least && tile.dry[place as usize];
+                    streams[to][there] |= u8::from(stream) << (direction ^ 4);
+                }
+            }
+        }
+        Ok((Self { numbers, begins, inflows, streams }, basins))
+    }
+
+    /// What a tile is told.
+    fn answer(&self, map: &Map, tiles: &[TileWays], tile: usize, numbering: &Numbering) -> Vec<u8> {
+        let ways = &tiles[tile];
+        let mut writer = Writer::new();
+        numbering.write(tile, &mut writer);
+        for (k, node) in ways.nodes.iter().enumerate() {
+            writer.near(self.numbers[ways.start + k].into());
+            let begins = node.begin != NOTHING && node.begin == self.begins[ways.start + k];
+            let onward = target(map, tile, node).is_some_and(|(to, there)| tiles[to].dry[there]);
+            writer.byte(u8::from(begins) << 1 | u8::from(onward));
+        }
+        for (inflow, streams) in self.inflows[tile].iter().zip(&self.streams[tile]) {
+            writer.number(*inflow);
+            if *inflow > 0 {
+                writer.byte(*streams);
+            }
+        }
+        writer.finish()
+    }
+}
+
+/// The tile and the place on its rim where a node's water goes on.
+fn target(map: &Map, tile: usize, node: &Node) -> Option<(usize, usize)> {
+    let (place, direction) = node.exit?;
+    let Window { start, size } = map.tiling.window(tile);
+    let [i, j] = Rim(size).cell(place as usize);
+    map.tiling.across_border([start[0] + i, start[1] + j], direction.into())
+}
+
+/// What a tile is told, read.
+pub(super) struct Told {
+    /// For each node of the tile the number of its basin.
+    pub(super) numbers: Vec<u32>,
+    /// For each node whether the cell on which its water comes to another tile is above the sea.
+    pub(super) onward: Vec<bool>,
+    /// For each cell of the rim what comes from other tiles.
+    pub(super) inflows: Vec<u64>,
+    /// For each cell of the rim the neighbours on other tiles from which a stream comes.
+    pub(super) streams: Vec<u8>,
+}
+
+impl Told {
+    pub(super) fn read(tile: usize, ways: &Ways, answer: &[u8]) -> Result<Self> {
+        let mut reader = Reader::new(ANSWER, tile, answer)?;
+        let (size, nodes) = (ways.window.size, ways.nodes.len());
+        let mut told =
+            Self { numbers: vec![0; nodes], onward: vec![false; nodes], inflows: Vec::new(), streams: Vec::new() };
+        let mut counter = Counter::read(size, &mut reader)?;
+        // The basins that begin in the tile, by their first cells.
+        let mut begin: Vec<(u32, usize)> = Vec::new();
+        for node in 0..nodes {
+            let first = ways.firsts[node];
+            if !ways.shared[node] {
+                begin.extend(first.map(|first| (first, node)));
+                continue;
+            }
+            let number = reader.near()?;
+            told.numbers[node] = u32::try_from(number).map_err(|_| reader.damaged())?;
+            let flags = reader.byte()?;
+            told.onward[node] = flags & 1 != 0;
+            if flags & 2 != 0 {
+                begin.push((first.ok_or_else(|| reader.damaged())?, node));
+            }
+        }
+        begin.sort_unstable();
+        for (first, node) in begin {
+            let number = counter.take(first);
+            if ways.shared[node] && told.numbers[node] != number {
+                return Err(reader.damaged());
+            }
+            told.numbers[node] = number;
+        }
+        for _ in 0..Rim(size).len() {
+            let inflow = reader.number()?;
+            told.inflows.push(inflow);
+            told.streams.push(if inflow > 0 { reader.byte()? } else { 0 });
+        }
+        reader.end()?;
+        Ok(told)
+    }
+}

@@ -1,0 +1,62 @@
+//! The steps from a ground to all that a [`Survey`](thalweg_export::survey::Survey) holds.
+
+use std::sync::Arc;
+
+use crate::part::Map;
+use crate::tiling::Tiling;
+use crate::{Step, catchments, fill, flats, lake_numbers, lakes, nested, stream_cells};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::grid::{Edge, Grid, SIDES};
+use thalweg_export::survey::SurveyOptions;
+use thalweg_flow::streams;
+
+/// The steps that drain a map of `grid`, in tiles of `side` cells, heeding `options`: threshold and outlets. `grid` is the whole map; it
+/// may have more cells than one that [`Grid::new`] makes.
+///
+/// They read [`TileLayer::Height`](crate::TileLayer::Height) and make all other [layers](crate::TileLayer::ALL), of the
+/// same bits as [`Survey::of`](thalweg_export::survey::Survey::of). Memory beside a tile's layers is what [`Step::solve_bytes`] tells: some bytes
+/// for each cell on the rims of tiles, and for each stream.
+///
+/// # Errors
+/// A map without cells, a cell size that is not 0.001 to 100 000 m, looped edges (a tile has no neighbour across a seam), a side that is
+/// not 1 to [`MOST`](crate::tiling::MOST), an outlet outside, options out of range, and channels to be breached, which need the
+/// whole.
+pub fn steps(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<Vec<Box<dyn Step>>> {
+    let tiling = Tiling::new(grid.size, side)?;
+    if !(1e-3..=1e5).contains(&grid.cell) {
+        return Err(Error::value("cell size", format!("{} m", grid.cell), "0.001 to 100000 m"));
+    }
+    if let Some(side) = (0..4).find(|side| grid.edges[*side] == Edge::Looped) {
+        return Err(Error::value(
+            format!("edges.{}", SIDES[side]),
+            "\"looped\"",
+            "open or closed, where work goes by tiles",
+        ));
+    }
+    if options.breach.is_some() {
+        return Err(Error::value("breach", "limits", "nothing: by tiles depressions are filled, not breached"));
+    }
+    options.check_numbers()?;
+    let [rows, cols] = grid.size;
+    if let Some([i, j]) = options.outlets.iter().find(|[i, j]| *i >= rows || *j >= cols) {
+        let allowed = format!("a cell with data, rows 0 to {}, columns 0 to {}", rows - 1, cols - 1);
+        return Err(Error::value("outlet", format!("row {i}, column {j}"), allowed));
+    }
+    let least = streams::least(options.threshold_on(grid), grid.cell_area());
+    let map = Arc::new(Map { grid: grid.clone(), tiling, outlets: options.outlets.clone(), least });
+    let mut steps: Vec<Box<dyn Step>> = vec![
+        Box::new(fill::Spills(map.clone())),
+        Box::new(fill::Fill(map.clone())),
+        Box::new(flats::Flats(map.clone())),
+        Box::new(flats::Lead(map.clone())),
+        Box::new(catchments::Catchments(map.clone())),
+        Box::new(stream_cells::Gather(map.clone())),
+        Box::new(stream_cells::Orders(map.clone())),
+        Box::new(lakes::Shores(map.clone())),
+        Box::new(lake_numbers::Number(map.clone())),
+    ];
+    if options.depressions {
+        steps.push(Box::new(nested::Nested(map)));
+    }
+    Ok(steps)
+}

@@ -1,0 +1,322 @@
+//! Depressions filled: where a tile's hollows spill to its rim, and how high water stands there in the whole map.
+//!
+//! After Barnes (2016, doi:10.1016/j.cageo.2016.07.001). He labels watersheds by priority-flood; here a tile's graph of pits and passes
+//! ([`Pits`]) is cut down to the basins that reach its rim, with the least level that joins any two of them.
+
+use rayon::prelude::*;
+
+use crate::codec::{Reader, Writer};
+use crate::layer::TileLayer;
+use crate::part::{Inputs, MapPart, SharedMap, hand_on, messages, only};
+use crate::tiling::{Rim, Tiling};
+use crate::{Product, Step, Summaries};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Window};
+use thalweg_flow::fill::Pits;
+use thalweg_flow::passes::{self, OUTSIDE_BASIN, Pass};
+use thalweg_flow::{Part, lot};
+use thalweg_io::Samples;
+
+const SUMMARY: &str = "summary of spills";
+const ANSWER: &str = "answer of spills";
+const FILLED: &str = "summary of filling";
+
+/// Where the hollows of tiles spill.
+pub(super) struct Spills(pub(super) SharedMap);
+
+/// The hollows filled.
+pub(super) struct Fill(pub(super) SharedMap);
+
+/// A tile's pits, as both steps find them.
+struct TilePits {
+    own: MapPart,
+    parts: Field<Part>,
+    pits: Pits,
+    /// The basins that the rim is in, by the order in which the rim meets them; the stand-in's after them.
+    kept: Vec<u32>,
+    /// For each cell of the rim its number in `kept`, from 1; 0 outside.
+    rim: Vec<u32>,
+    /// The tile's lowest cell, if nothing in the tile lets water out.
+    lowest: Option<usize>,
+}
+
+impl TilePits {
+    fn find(map: &SharedMap, tile: usize, inputs: Vec<Samples>) -> Result<Self> {
+        map.tiling.check(tile)?;
+        let (around, window) = (map.tiling.around(tile, 1), map.tiling.window(tile));
+        let wide = map.part(around, Inputs::new(inputs).heights(TileLayer::Height, around)?, None)?;
+        wide.check_outlets()?;
+        let (parts, _) = wide.land().ways_out();
+        let inner = wide.inner(window);
+        let parts = parts.window(inner);
+        let heights = wide.land().ground.window(inner).into_vec().into_iter().map(|height| height.0).collect();
+        drop(wide);
+        let own = map.part(window, heights, None)?;
+        let pits = Pits::find(&own.land(), &parts);
+        let mut numbers = vec![0u32; pits.count()];
+        let mut kept = Vec::new();
+        let mut number = |k: usize| {
+            let basin = pits.basin(k);
+            let number = &mut numbers[basin as usize];
+            if basin != OUTSIDE_BASIN && *number == 0 {
+                kept.push(basin);
+                *number = kept.len() as u32;
+            }
+            *number
+        };
+        let cols = window.size[1];
+        let rim = Rim(window.size).cells().map(|[i, j]| number(i * cols + j)).collect();
+        let all_inside = parts.as_slice().iter().all(|part| *part == Part::Inside);
+        let lowest = all_inside.then(|| own.land().lowest()).flatten();
+        lowest.into_iter().for_each(|k| _ = number(k));
+        Ok(Self { own, parts, pits, kept, rim, lowest })
+    }
+
+    /// The least levels that join the kept basins with one another and the outside: a forest.
+    ///
+    /// Kruskal's algorithm (1956): passes are taken in rising order. Each tree of basins has one kept basin that stands for it; where
+    /// two trees that both have one meet, these are joined.
+    fn forest(&self) -> Vec<Pass> {
+        const NONE: u32 = u32::MAX;
+        let mut passes: Vec<Pass> = self.pits.passes.iter().flatten().copied().collect();
+        passes.par_sort_unstable_by_key(|pass| (pass.level, pass.ends));
+        let mut up: Vec<u32> = (0..self.pits.count() as u32).collect();
+        let mut stands = vec![NONE; self.pits.count()];
+        stands[OUTSIDE_BASIN as usize] = 0;
+        for (number, basin) in self.kept.iter().enumerate() {
+            stands[*basin as usize] = number as u32 + 1;
+        }
+        let mut forest = Vec::new();
+        for pass in passes {
+            let [a, b] = pass.ends.map(|end| top(&mut up, end));
+            if a == b {
+                continue;
+            }
+            let [x, y] = [stands[a as usize], stands[b as usize]];
+            if x != NONE && y != NONE {
+                forest.push(Pass { ends: [x, y], level: pass.level });
+            }
+            up[a as usize] = b;
+            stands[b as usize] = x.min(y);
+        }
+        forest
+    }
+}
+
+/// The root of a tree; paths are halved on the way.
+fn top(up: &mut [u32], from: u32) -> u32 {
+    let mut at = from;
+    while up[at as usize] != at {
+        up[at as usize] = up[up[at as usize] as usize];
+        at = up[at as usize];
+    }
+    at
+}
+
+impl Step for Spills {
+    fn name(&self) -> &'static str {
+        "spills"
+    }
+
+    fn reads(&self) -> &[(TileLayer, usize)] {
+        &[(TileLayer::Height, 1)]
+    }
+
+    fn writes(&self) -> &[TileLayer] {
+        &[]
+    }
+
+    fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let found = TilePits::find(&self.0, tile, inputs)?;
+        let forest = found.forest();
+        let land = found.own.land();
+        let mut writer = Writer::new();
+        writer.number(found.kept.len() as u64);
+        writer.number(forest.len() as u64);
+        for Pass { ends: [a, b], level } in forest {
+            writer.number(a.into());
+            writer.number(b.into());
+            writer.near(level.into());
+        }
+        let Window { start, size } = found.own.window;
+        for ([i, j], number) in Rim(size).cells().zip(&found.rim) {
+            writer.number((*number).into());
+            // What lies beside no data is outside already: no height of such a cell is asked for.
+            if found.parts[(i, j)] != Part::Void {
+                writer.near(land.ground[(i, j)].0.into());
+            } else {
+                writer.near(0);
+            }
+        }
+        writer.byte(u8::from(found.lowest.is_some()));
+        if let Some(k) = found.lowest {
+            let (i, j) = (k / size[1], k % size[1]);
+            writer.near(land.ground[k].0.into());
+            writer.number(lot(land.grid, k));
+            writer.number(self.0.tiling.index([start[0] + i, start[1] + j]));
+            let basin = found.pits.basin(k);
+            writer.number(found.kept.iter().position(|kept| *kept == basin).map_or(0, |number| number as u64 + 1));
+        }
+        Ok((Vec::new(), writer.finish()))
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        let tiling = &self.0.tiling;
+        tiling.check_count(summaries.count())?;
+        let tiles = (0..tiling.count()).into_par_iter();
+        let tiles = tiles.map(|tile| TileSpills::read(tiling, tile, &summaries.read(tile)?));
+        let mut tiles = tiles.collect::<Result<Vec<_>>>()?;
+        let mut count = 1u64;
+        for tile in &mut tiles {
+            tile.first = count;
+            count += tile.count as u64;
+        }
+        if count > u64::from(u32::MAX) {
+            return Err(Error::value(
+                "basins on the rims of tiles",
+                count,
+                format!("at most {}; larger tiles have fewer", u32::MAX),
+            ));
+        }
+        let lowest = tiles.iter().map(|tile| tile.lowest).collect::<Option<Vec<_>>>();
+        let lowest = lowest
+            .and_then(|lowest| lowest.into_iter().enumerate().min_by_key(|(_, low)| (low.height, low.lot, low.index)));
+        let spans: Vec<_> = tiles.iter().map(|tile| tile.first as usize..tile.first as usize + tile.count).collect();
+        let mut all: Vec<Vec<Pass>> =
+            (0..tiles.len()).into_par_iter().map(|tile| joins(tiling, tile, &tiles)).collect();
+        if let Some((tile, low)) = lowest {
+            all.push(vec![Pass { ends: [OUTSIDE_BASIN, tiles[tile].id(low.basin)], level: low.height }]);
+        }
+        drop(tiles);
+        let levels = passes::levels(count as usize, all);
+        let answers = spans.into_iter().map(|span| {
+            let mut writer = Writer::new();
+            writer.option(lowest.map(|(_, low)| low.index));
+            levels[span].iter().for_each(|level| writer.near((*level).into()));
+            writer.finish()
+        });
+        Ok(answers.collect())
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        // To a cell of a rim: its basin and height; a basin of its own at the most, of which there is a pass of the forest; three passes
+        // over the border of every second one; then rounds over basins, each of half as many as the one before.
+        const CELL: u64 = 8;
+        const PASSES: u64 = 12 + 12 + 18;
+        const ROUNDS: u64 = 8 + 2 * 8 + 2 * 4 + 5;
+        messages(&self.0.tiling) + (CELL + PASSES + ROUNDS) * self.0.tiling.rims()
+    }
+}
+
+/// A tile's summary, read.
+struct TileSpills {
+    /// The number in the whole of its first basin.
+    first: u64,
+    count: usize,
+    forest: Vec<Pass>,
+    /// For each cell of the rim its basin, from 1, or 0, and its height.
+    rim: Vec<(u32, i32)>,
+    lowest: Option<Lowest>,
+}
+
+/// The lowest cell of a tile out of which no water finds.
+#[derive(Clone, Copy)]
+struct Lowest {
+    height: i32,
+    lot: u64,
+    index: u64,
+    basin: u32,
+}
+
+impl TileSpills {
+    fn read(tiling: &Tiling, tile: usize, summary: &[u8]) -> Result<Self> {
+        let mut reader = Reader::new(SUMMARY, tile, summary)?;
+        let rim = Rim(tiling.window(tile).size).len();
+        // The rim has a byte each for them.
+        let count = reader.below(rim + 2)?;
+        let basin = |reader: &mut Reader<'_>| Ok::<_, Error>(reader.below(count + 1)? as u32);
+        let edges = reader.count()?;
+        let mut forest = Vec::with_capacity(edges.min(count));
+        for _ in 0..edges {
+            let ends = [basin(&mut reader)?, basin(&mut reader)?];
+            forest.push(Pass { ends, level: reader.near_i32()? });
+        }
+        let rim = (0..rim).map(|_| Ok((basin(&mut reader)?, reader.near_i32()?))).collect::<Result<_>>()?;
+        let mut lowest = None;
+        if reader.byte()? != 0 {
+            let (height, lot, index) = (reader.near_i32()?, reader.number()?, reader.number()?);
+            if index >= tiling.index([tiling.size()[0], 0]) {
+                return Err(reader.damaged());
+            }
+            lowest = Some(Lowest { height, lot, index, basin: basin(&mut reader)? });
+        }
+        reader.end()?;
+        Ok(Self { first: 0, count, forest, rim, lowest })
+    }
+
+    /// The number in the whole of a basin.
+    fn id(&self, basin: u32) -> u32 {
+        if basin == 0 { OUTSIDE_BASIN } else { (self.first + u64::from(basin) - 1) as u32 }
+    }
+}
+
+/// The passes within a tile, and those to the tiles east and south of it, each the lowest between its two basins.
+fn joins(tiling: &Tiling, tile: usize, tiles: &[TileSpills]) -> Vec<Pass> {
+    let Window { start, size } = tiling.window(tile);
+    let own = &tiles[tile];
+    let mut joins = Vec::new();
+    for ([i, j], (basin, height)) in Rim(size).cells().zip(&own.rim) {
+        let here = own.id(*basin);
+        for d in 0..4 {
+            let Some((other, place)) = tiling.across_border([start[0] + i, start[1] + j], d) else { continue };
+            let (basin, beside) = tiles[other].rim[place];
+            let there = tiles[other].id(basin);
+            if here != there {
+                joins.push(Pass { ends: [here, there], level: (*height).max(beside) });
+            }
+        }
+    }
+    joins.sort_unstable_by_key(|pass| (pass.ends, pass.level));
+    joins.dedup_by_key(|pass| pass.ends);
+    joins.reserve_exact(own.forest.len());
+    joins.extend(own.forest.iter().map(|pass| Pass { ends: pass.ends.map(|end| own.id(end)), level: pass.level }));
+    joins.shrink_to_fit();
+    joins
+}
+
+impl Step for Fill {
+    fn name(&self) -> &'static str {
+        "fill"
+    }
+
+    fn reads(&self) -> &[(TileLayer, usize)] {
+        &[(TileLayer::Height, 1)]
+    }
+
+    fn writes(&self) -> &[TileLayer] {
+        &[TileLayer::Filled]
+    }
+
+    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let TilePits { own, mut pits, kept, .. } = TilePits::find(&self.0, tile, inputs)?;
+        let mut reader = Reader::new(ANSWER, tile, answer)?;
+        let stand_in = reader.option()?;
+        let to_outside = kept.iter().map(|basin| Ok(Pass { ends: [OUTSIDE_BASIN, *basin], level: reader.near_i32()? }));
+        let to_outside = to_outside.collect::<Result<Vec<_>>>()?;
+        reader.end()?;
+        pits.passes.push(to_outside);
+        // Cells without data keep what stands for that.
+        let filled = pits.fill(&own.land()).into_vec().into_iter().map(|height| height.0).collect();
+        Ok((vec![Samples::I32(filled)], only(stand_in)))
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        self.0.tiling.check_count(summaries.count())?;
+        let stand_in = hand_on(FILLED, summaries)?;
+        Ok(vec![only(stand_in); summaries.count()])
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        messages(&self.0.tiling)
+    }
+}

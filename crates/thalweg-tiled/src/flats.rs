@@ -1,0 +1,398 @@
+//! Directions: steepest descent, and over flats however many tiles these cross.
+//!
+//! A flat within a tile is crossed there ([`flow::flats`](thalweg_flow::flats)). One that goes on in another tile is led by distances from
+//! its outlets and from higher ground that are those of the whole flat: its cells go into the summary, and distances are searched for
+//! tile by tile, nearest first, only where those on a border have become less.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rayon::prelude::*;
+
+use crate::codec::{Reader, Writer};
+use crate::layer::TileLayer;
+use crate::part::{Inputs, Map, MapPart, SharedMap, hand_on, messages};
+use crate::raster::{BEYOND, Classes, DRAINS, FAR, FLAT, HIGHER};
+use crate::tiling::{Rim, Tiling};
+use crate::{Product, Step, Summaries};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Window;
+use thalweg_flow::streams::esri;
+use thalweg_flow::{Directions, PIT, STEPS, d8, flats, infinity};
+use thalweg_io::Samples;
+
+const FILLED: &str = "answer of filling";
+const SUMMARY: &str = "summary of flats";
+const ANSWER: &str = "answer of flats";
+
+/// The flats that go on from tile to tile.
+pub(super) struct Flats(pub(super) SharedMap);
+
+/// Where every cell drains to.
+pub(super) struct Lead(pub(super) SharedMap);
+
+/// Cells round a tile that tell all of its flats: what drains beside it shows by the cells beside that.
+const REACH: usize = 2;
+
+/// What no search over flats takes up: a cell of one that goes on, or of another tile.
+const KEPT: u8 = 251;
+
+/// A tile with its descents, and its flats that go on.
+struct TileFlats {
+    wide: MapPart,
+    directions: Directions,
+    /// Where the tile's own cells lie in `wide`.
+    own: Window,
+    classes: Classes,
+}
+
+impl TileFlats {
+    fn find(map: &Map, tile: usize, inputs: Vec<Samples>, stand_in: Option<u64>) -> Result<Self> {
+        map.tiling.check(tile)?;
+        let around = map.tiling.around(tile, REACH);
+        let wide = map.part(around, Inputs::new(inputs).heights(TileLayer::Filled, around)?, stand_in)?;
+        let land = wide.land();
+        let (parts, _) = land.ways_out();
+        let mut directions = d8::descents(&land, &parts);
+        drop(parts);
+        let own = wide.inner(map.tiling.window(tile));
+        let classes = classes(&wide, &mut directions, own);
+        Ok(Self { wide, directions, own, classes })
+    }
+
+    /// Index in the wide window of a cell of the classes.
+    fn wide_index(&self, k: u32) -> usize {
+        let cols = self.own.size[1] + 2;
+        let (i, j) = (k as usize / cols, k as usize % cols);
+        (i + self.own.start[0] - 1) * self.wide.window.size[1] + j + self.own.start[1] - 1
+    }
+}
+
+/// Finds the tile's flats that go on beyond it, and keeps them, and all that is not the tile's, from being crossed.
+fn classes(wide: &MapPart, directions: &mut Directions, own: Window) -> Classes {
+    let land = wide.land();
+    let heights = land.ground.as_slice();
+    let size = wide.window.size;
+    let (first, cols) = (own.start, size[1]);
+    let mut classes = Classes::new(own.size);
+    let local = |[i, j]: [usize; 2]| [i as isize - first[0] as isize, j as isize - first[1] as isize];
+    let is_own = |[i, j]: [isize; 2]| (0..own.size[0] as isize).contains(&i) && (0..own.size[1] as isize).contains(&j);
+    let near = |[i, j]: [usize; 2]| {
+        let near = STEPS.map(|[di, dj]| [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)]);
+        near.into_iter().filter(move |[i, j]| *i < size[0] && *j < size[1])
+    };
+    // From the cells round the tile inward.
+    let mut found: Vec<[usize; 2]> = Vec::new();
+    for at in Classes::ring(own.size) {
+        let [i, j] = [0, 1].map(|axis| (first[axis] as isize + at[axis]) as usize);
+        if i < size[0] && j < size[1] && directions[(i, j)] == PIT {
+            let k = classes.at(at[0], at[1]);
+            classes.cells[k] = BEYOND;
+            found.push([i, j]);
+        }
+    }
+    let mut flat = Vec::new();
+    while let Some(cell) = found.pop() {
+        for [i, j] in near(cell) {
+            let at = local([i, j]);
+            if directions[(i, j)] == PIT && is_own(at) {
+                directions[(i, j)] = KEPT;
+                flat.push([i, j]);
+                found.push([i, j]);
+            }
+        }
+    }
+    for [i, j] in flat {
+        let height = heights[i * cols + j];
+        let mut class = FLAT;
+        for [r, c] in near([i, j]) {
+            if directions[(r, c)] < PIT {
+                let there = heights[r * cols + c];
+                class |= if there == height { DRAINS } else { 0 } | if there > height { HIGHER } else { 0 };
+            }
+        }
+        let [r, c] = local([i, j]);
+        let k = classes.at(r, c);
+        classes.cells[k] = class;
+    }
+    for i in 0..size[0] {
+        let inside = (first[0]..first[0] + own.size[0]).contains(&i);
+        for (j, code) in directions.row_mut(i).iter_mut().enumerate() {
+            let own = inside && (first[1]..first[1] + own.size[1]).contains(&j);
+            *code = if *code == PIT && !own { KEPT } else { *code };
+        }
+    }
+    classes
+}
+
+impl Step for Flats {
+    fn name(&self) -> &'static str {
+        "flats"
+    }
+
+    fn reads(&self) -> &[(TileLayer, usize)] {
+        &[(TileLayer::Filled, REACH)]
+    }
+
+    fn writes(&self) -> &[TileLayer] {
+        &[]
+    }
+
+    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let stand_in = Reader::new(FILLED, tile, answer)?.option()?;
+        let found = TileFlats::find(&self.0, tile, inputs, stand_in)?;
+        let mut writer = Writer::new();
+        writer.option(stand_in);
+        found.classes.write(&mut writer);
+        Ok((Vec::new(), writer.finish()))
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        let tiling = self.0.tiling;
+        tiling.check_count(summaries.count())?;
+        let stand_in = hand_on(SUMMARY, summaries)?;
+        let flats = SharedFlats { tiling, summaries };
+        let tiles = (0..tiling.count()).into_par_iter();
+        let rims = tiles.map(|tile| {
+            let classes = flats.classes(tile)?;
+            Ok(if classes.is_empty() { Vec::new() } else { flats.on_rim(&classes) })
+        });
+        let rims = rims.collect::<Result<Vec<_>>>()?;
+        // An outlet is no step away from itself, higher ground one.
+        let outlet = flats.distances(&rims, DRAINS, 0)?;
+        let higher = flats.distances(&rims, HIGHER, 1)?;
+        let tiles = (0..tiling.count()).into_par_iter();
+        let answers = tiles.map(|tile| {
+            let mut writer = Writer::new();
+            writer.option(stand_in);
+            if !rims[tile].is_empty() {
+                let mut classes = flats.classes(tile)?;
+                flats.beyond(tile, &mut classes, &rims);
+                let near = classes.beyond();
+                let values = |steps: &[Vec<u32>]| -> Vec<u32> { flats.steps(tile, &classes, &near, steps) };
+                for steps in values(&outlet).into_iter().chain(values(&higher)) {
+                    // Not reached is −1.
+                    writer.near(if steps == FAR { -1 } else { steps.into() });
+                }
+            }
+            Ok(writer.finish())
+        });
+        answers.collect()
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        // To a cell of a rim: whether it is on a flat, its steps twice, and these twice as bytes; for each tile its turn.
+        3 * messages(&self.0.tiling) + (1 + 2 * 4 + 2 * 5) * self.0.tiling.rims()
+    }
+}
+
+/// The flats that tiles share. A tile's are read again whenever it is searched: none is held meanwhile.
+struct SharedFlats<'a> {
+    tiling: Tiling,
+    summaries: &'a dyn Summaries,
+}
+
+impl SharedFlats<'_> {
+    fn classes(&self, tile: usize) -> Result<Classes> {
+        let summary = self.summaries.read(tile)?;
+        let mut reader = Reader::new(SUMMARY, tile, &summary)?;
+        reader.option()?;
+        let classes = Classes::read(self.tiling.window(tile).size, &mut reader)?;
+        reader.end()?;
+        Ok(classes)
+    }
+
+    /// Which cells of the rim are of flats that go on.
+    fn on_rim(&self, classes: &Classes) -> Vec<bool> {
+        let is_flat = |[i, j]: [usize; 2]| classes.cells[classes.at(i as isize, j as isize)] & FLAT != 0;
+        Rim(classes.size).cells().map(is_flat).collect()
+    }
+
+    /// Where the place of a ring lies: the tile and the place on its rim.
+    fn place(&self, tile: usize, at: [isize; 2]) -> Option<(usize, usize)> {
+        let Window { start, .. } = self.tiling.window(tile);
+        let cell = [0, 1].map(|axis| start[axis].wrapping_add_signed(at[axis]));
+        let [rows, cols] = self.tiling.size();
+        if cell[0] >= rows || cell[1] >= cols {
+            return None;
+        }
+        let (tile, place) = self.tiling.place(cell);
+        Some((tile, place?))
+    }
+
+    /// Marks the cells round a tile that are of flats that go on.
+    fn beyond(&self, tile: usize, classes: &mut Classes, rims: &[Vec<bool>]) {
+        for at in Classes::ring(classes.size) {
+            let flat =
+                self.place(tile, at).is_some_and(|(tile, place)| rims[tile].get(place).is_some_and(|flat| *flat));
+            if flat {
+                let k = classes.at(at[0], at[1]);
+                classes.cells[k] = BEYOND;
+            }
+        }
+    }
+
+    /// The steps of cells round a tile.
+    fn steps(&self, tile: usize, classes: &Classes, near: &[u32], steps: &[Vec<u32>]) -> Vec<u32> {
+        let cols = classes.size[1] + 2;
+        let of = |k: &u32| {
+            let at = [*k as usize / cols, *k as usize % cols].map(|at| at as isize - 1);
+            self.place(tile, at).and_then(|(tile, place)| steps[tile].get(place).copied()).unwrap_or(FAR)
+        };
+        near.iter().map(of).collect()
+    }
+
+    /// For each cell of each rim on a flat its steps from the cells of a class.
+    ///
+    /// A tile is searched when a neighbour's steps can lessen its own; of those that wait, the one with the least first. So a wave runs
+    /// over a flat, and few tiles are searched twice. What comes of it is the same for any order.
+    fn distances(&self, rims: &[Vec<bool>], class: u8, first: u32) -> Result<Vec<Vec<u32>>> {
+        let mut steps: Vec<Vec<u32>> = rims.iter().map(|rim| vec![FAR; rim.len()]).collect();
+        let mut waits: Vec<u32> = rims.iter().map(|rim| if rim.is_empty() { FAR } else { first }).collect();
+        let all = (0..rims.len()).filter(|tile| waits[*tile] != FAR);
+        let mut heap: BinaryHeap<_> = all.map(|tile| Reverse((first, tile))).collect();
+        let threads = rayon::current_num_threads();
+        loop {
+            let mut batch = Vec::new();
+            while batch.len() < threads
+                && let Some(Reverse((least, tile))) = heap.pop()
+            {
+                // What waits with more has been put in again with less.
+                if waits[tile] == least && !batch.contains(&tile) {
+                    batch.push(tile);
+                }
+            }
+            if batch.is_empty() {
+                break;
+            }
+            let searched = batch.par_iter().map(|tile| Ok((*tile, self.search(*tile, rims, &steps, class, first)?)));
+            let searched: Vec<(usize, Vec<u32>)> = searched.collect::<Result<_>>()?;
+            batch.iter().for_each(|tile| waits[*tile] = FAR);
+            let mut lessened = Vec::new();
+            for (tile, found) in searched {
+                let places = found.iter().zip(&steps[tile]).enumerate().filter(|(_, (new, old))| new < old);
+                lessened.extend(places.map(|(place, (new, _))| (tile, place, *new)));
+                steps[tile] = found;
+            }
+            for (tile, place, new) in lessened {
+                for (other, there) in self.across(tile, place) {
+                    let flat = rims[other].get(there).is_some_and(|flat| *flat);
+                    let new = new.saturating_add(1);
+                    if flat && new < steps[other][there] && new < waits[other] {
+                        waits[other] = new;
+                        heap.push(Reverse((new, other)));
+                    }
+                }
+            }
+        }
+        Ok(steps)
+    }
+
+    /// The places on other rims beside one.
+    fn across(&self, tile: usize, place: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let Window { start, size } = self.tiling.window(tile);
+        let [i, j] = Rim(size).cell(place);
+        (0..8).filter_map(move |d| self.tiling.across_border([start[0] + i, start[1] + j], d))
+    }
+
+    /// The steps of a tile's rim by what is known of its neighbours'.
+    fn search(&self, tile: usize, rims: &[Vec<bool>], known: &[Vec<u32>], class: u8, first: u32) -> Result<Vec<u32>> {
+        let mut classes = self.classes(tile)?;
+        self.beyond(tile, &mut classes, rims);
+        let near = classes.beyond();
+        let beyond: Vec<(u32, u32)> = near.iter().copied().zip(self.steps(tile, &classes, &near, known)).collect();
+        check_steps(&beyond, classes.cells.len())?;
+        let steps = classes.measure(class, first, &beyond);
+        let rim = Rim(classes.size).cells().map(|[i, j]| steps[classes.at(i as isize, j as isize)]);
+        Ok(rim.collect())
+    }
+}
+
+/// Refuses a flat on which a cell may be more steps away than 32 bits count: it would seem not to be reached.
+fn check_steps(beyond: &[(u32, u32)], cells: usize) -> Result<()> {
+    let most = beyond.iter().map(|(_, steps)| *steps).filter(|steps| *steps != FAR).max().unwrap_or(0);
+    let steps = u64::from(most) + cells as u64;
+    if steps < u64::from(FAR) {
+        return Ok(());
+    }
+    Err(Error::value("a flat's breadth", format!("up to {steps} steps"), format!("fewer than {FAR} steps")))
+}
+
+impl Step for Lead {
+    fn name(&self) -> &'static str {
+        "directions"
+    }
+
+    fn reads(&self) -> &[(TileLayer, usize)] {
+        &[(TileLayer::Filled, REACH)]
+    }
+
+    fn writes(&self) -> &[TileLayer] {
+        &[TileLayer::Direction, TileLayer::Angle]
+    }
+
+    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let mut reader = Reader::new(ANSWER, tile, answer)?;
+        let found = TileFlats::find(&self.0, tile, inputs, reader.option()?)?;
+        let land = found.wide.land();
+        let mut directions = found.directions.clone();
+        flats::cross(&land, &mut directions);
+        let near = if found.classes.is_empty() { Vec::new() } else { found.classes.beyond() };
+        let mut read = || -> Result<Vec<(u32, u32)>> {
+            let steps = near.iter().map(|k| Ok((*k, u32::try_from(reader.near()?).unwrap_or(FAR))));
+            steps.collect()
+        };
+        let (outlet, higher) = (read()?, read()?);
+        reader.end()?;
+        if !near.is_empty() {
+            lead(&found, &mut directions, &outlet, &higher);
+        }
+        let angles = infinity::angles(&land, &directions).window(found.own).into_vec();
+        let codes = esri(&Directions::from(directions.window(found.own))).into_vec();
+        Ok((vec![Samples::U8(codes), Samples::F32(angles)], Writer::new().finish()))
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        self.0.tiling.check_count(summaries.count()).map(|()| Vec::new())
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// Leads the flats that go on, of which the steps beyond the tile are known.
+fn lead(found: &TileFlats, directions: &mut Directions, outlet: &[(u32, u32)], higher: &[(u32, u32)]) {
+    let classes = &found.classes;
+    let outlets = classes.measure(DRAINS, 0, outlet);
+    let heights = classes.measure(HIGHER, 1, higher);
+    let code = |outlet: u32, higher: u32| flats::measured(outlet, (higher != FAR).then_some(higher));
+    let mut cells = Vec::new();
+    for (k, class) in classes.cells.iter().enumerate() {
+        if class & FLAT != 0 {
+            let at = found.wide_index(k as u32);
+            // Without a way out, water stays.
+            directions[at] = if outlets[k] == FAR { PIT } else { code(outlets[k], heights[k]) };
+            if outlets[k] != FAR {
+                cells.push(at as u32);
+            }
+        }
+    }
+    for ((k, outlet), (_, higher)) in outlet.iter().zip(higher) {
+        directions[found.wide_index(*k)] = code(*outlet, *higher);
+    }
+    flats::lead(&found.wide.land(), directions, cells);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_32_bits_do_not_count_are_refused() {
+        assert!(check_steps(&[(1, 7), (2, FAR)], 1 << 20).is_ok());
+        assert!(check_steps(&[(1, FAR - (1 << 20) - 1)], 1 << 20).is_ok());
+        let error = check_steps(&[(1, FAR - (1 << 20))], 1 << 20).unwrap_err().to_string();
+        assert!(error.contains("a flat's breadth = up to 4294967295 steps"), "{error}");
+    }
+}

@@ -1,0 +1,380 @@
+//! Lakes over tiles: standing water that is connected.
+//!
+//! A lake that reaches no rim is only counted by this step, and figures come of the [next](super::lake_numbers): memory is that of lakes
+//! that tiles share.
+//!
+//! Where two cells that touch both lie under the filled surface, that is level over them: the higher would run into the lower. So lakes
+//! are what touches, and a tile need not ask for levels across its border.
+
+use rayon::prelude::*;
+
+use crate::codec::{Reader, Writer};
+use crate::layer::{NO_HEIGHT, TileLayer};
+use crate::numbering::{Begin, Closed, Numbering};
+use crate::part::{Inputs, Map, SharedMap, index, messages};
+use crate::shore_walk::Wet;
+use crate::tiling::Rim;
+use crate::{Product, Step, Summaries};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Window;
+use thalweg_flow::STEPS;
+use thalweg_io::Samples;
+
+const SUMMARY: &str = "summary of lakes";
+
+/// The lakes of tiles.
+pub(super) struct Shores(pub(super) SharedMap);
+
+/// What is known of a lake, or of a tile's part of one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Water {
+    /// Index in the map of its first cell, and closed lakes of the tile's row before it.
+    pub(super) begin: Begin,
+    pub(super) level: i32,
+    pub(super) cells: u64,
+    /// Units of height × cells.
+    pub(super) volume: u128,
+    pub(super) deepest: u32,
+    /// Height and index in the map of the lowest dry cell beside it.
+    pub(super) shore: Option<(i32, u64)>,
+}
+
+impl Water {
+    /// Both as one.
+    fn with(self, other: Self) -> Self {
+        Self {
+            begin: self.begin.min(other.begin),
+            level: self.level,
+            cells: self.cells.saturating_add(other.cells),
+            volume: self.volume.saturating_add(other.volume),
+            deepest: self.deepest.max(other.deepest),
+            shore: match (self.shore, other.shore) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            },
+        }
+    }
+}
+
+/// The parts of lakes in a tile, in the order of their first cells, and for each cell its part's place from 1 on. `ground` and `filled`
+/// are of the window `wide`, which holds the tile.
+fn parts(map: &Map, wide: Window, own: Window, ground: &[i32], filled: &[i32]) -> (Vec<Water>, Vec<u32>) {
+    let cols = wide.size[1];
+    let top = [0, 1].map(|axis| own.start[axis] - wide.start[axis]);
+    let at = |i: usize, j: usize| (i + top[0]) * cols + j + top[1];
+    let is_wet = |k: usize| is_wet(ground, filled, k);
+    let mut numbers = vec![0u32; own.size[0] * own.size[1]];
+    let mut waters = Vec::new();
+    let mut found: Vec<[usize; 2]> = Vec::new();
+    for i in 0..own.size[0] {
+        for j in 0..own.size[1] {
+            if numbers[i * own.size[1] + j] != 0 || !is_wet(at(i, j)) {
+                continue;
+            }
+            let mut water = Water {
+                begin: Begin { first: map.tiling.index([own.start[0] + i, own.start[1] + j]), before: 0 },
+                level: filled[at(i, j)],
+                cells: 0,
+                volume: 0,
+                deepest: 0,
+                shore: None,
+            };
+            let number = waters.len() as u32 + 1;
+            numbers[i * own.size[1] + j] = number;
+            found.push([i, j]);
+            while let Some([i, j]) = found.pop() {
+                let k = at(i, j);
+                let depth = filled[k].abs_diff(ground[k]);
+                water.cells += 1;
+                water.volume += u128::from(depth);
+                water.deepest = water.deepest.max(depth);
+                for [di, dj] in STEPS {
+                    let [r, c] = [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)];
+                    let [wr, wc] = [r.wrapping_add(top[0]), c.wrapping_add(top[1])];
+                    if wr >= wide.size[0] || wc >= cols {
+                        continue;
+                    }
+                    let n = wr * cols + wc;
+                    if is_wet(n) {
+                        if r < own.size[0] && c < own.size[1] && numbers[r * own.size[1] + c] == 0 {
+                            numbers[r * own.size[1] + c] = number;
+                            found.push([r, c]);
+                        }
+                    } else if ground[n] != NO_HEIGHT && ground[n] <= water.level {
+                        let shore = (ground[n], map.tiling.index([wide.start[0] + wr, wide.start[1] + wc]));
+                        water.shore = Some(water.shore.map_or(shore, |known| known.min(shore)));
+                    }
+                }
+            }
+            waters.push(water);
+        }
+    }
+    (waters, numbers)
+}
+
+/// A tile's parts of lakes.
+pub(super) struct TileLakes {
+    /// In the order of their first cells.
+    pub(super) waters: Vec<Water>,
+    /// For each of these whether it reaches the rim.
+    pub(super) shared: Vec<bool>,
+    /// For each cell its part's place from 1 on.
+    pub(super) numbers: Vec<u32>,
+    pub(super) own: Window,
+    wide: Window,
+    /// Over the wide window.
+    ground: Vec<i32>,
+    filled: Vec<i32>,
+}
+
+impl TileLakes {
+    /// Of a tile's inputs.
+    pub(super) fn find(map: &Map, tile: usize, inputs: Vec<Samples>) -> Result<Self> {
+        map.tiling.check(tile)?;
+        let (wide, own) = (map.tiling.around(tile, 1), map.tiling.window(tile));
+        let mut inputs = Inputs::new(inputs);
+        let ground = inputs.heights(TileLayer::Height, wide)?;
+        let filled = inputs.heights(TileLayer::Filled, wide)?;
+        let (mut waters, numbers) = parts(map, wide, own, &ground, &filled);
+        let mut shared = vec![false; waters.len()];
+        for [i, j] in Rim(own.size).cells() {
+            if let Some(part) = numbers[i * own.size[1] + j].checked_sub(1) {
+                shared[part as usize] = true;
+            }
+        }
+        let mut lakes = Self { waters: Vec::new(), shared, numbers, own, wide, ground, filled };
+        let firsts = waters.iter().zip(&lakes.shared).filter(|(_, shared)| !**shared);
+        let closed = Closed::new(own.size, firsts.map(|(water, _)| lakes.local(map, water)).collect());
+        waters.iter_mut().for_each(|water| water.begin.before = closed.before(lakes.local(map, water)));
+        lakes.waters = waters;
+        Ok(lakes)
+    }
+
+    /// Depth of the water in each cell of the tile.
+    fn depths(&self) -> Vec<i32> {
+        let cols = self.wide.size[1];
+        let top = [0, 1].map(|axis| self.own.start[axis] - self.wide.start[axis]);
+        let depth = |k: usize| {
+            let at = (k / self.own.size[1] + top[0]) * cols + k % self.own.size[1] + top[1];
+            if self.ground[at] == NO_HEIGHT { 0 } else { self.filled[at].saturating_sub(self.ground[at]) }
+        };
+        (0..self.numbers.len()).map(depth).collect()
+    }
+
+    /// Which cells of the tile and round it lakes cover; then the layers are not needed any more.
+    pub(super) fn take_wet(&mut self) -> Wet {
+        let (ground, filled) = (std::mem::take(&mut self.ground), std::mem::take(&mut self.filled));
+        let [rows, cols] = self.wide.size;
+        let top = [0, 1].map(|axis| self.own.start[axis] - self.wide.start[axis]);
+        Wet::new(self.own.size, |cell| {
+            let [i, j] = [0, 1].map(|axis| top[axis].wrapping_add_signed(cell[axis]));
+            i < rows && j < cols && is_wet(&ground, &filled, i * cols + j)
+        })
+    }
+
+    /// Index in the tile of a part's first cell.
+    pub(super) fn local(&self, map: &Map, water: &Water) -> u32 {
+        let [i, j] = map.tiling.cell(water.begin.first);
+        ((i - self.own.start[0]) * self.own.size[1] + j - self.own.start[1]) as u32
+    }
+
+    /// The parts that reach no rim.
+    fn closed(&self, map: &Map) -> Closed {
+        let closed = self.waters.iter().zip(&self.shared).filter(|(_, shared)| !**shared);
+        Closed::new(self.own.size, closed.map(|(water, _)| self.local(map, water)).collect())
+    }
+}
+
+/// Whether a lake covers a cell.
+fn is_wet(ground: &[i32], filled: &[i32], k: usize) -> bool {
+    filled[k] > ground[k] && ground[k] != NO_HEIGHT
+}
+
+impl Water {
+    /// Everything but where it begins.
+    pub(super) fn write(&self, writer: &mut Writer) {
+        writer.number((self.level as u32).into());
+        writer.number(self.cells);
+        writer.number(self.volume as u64);
+        writer.number((self.volume >> 64) as u64);
+        writer.number(self.deepest.into());
+        writer.option(self.shore.map(|shore| (shore.0 as u32).into()));
+        self.shore.into_iter().for_each(|shore| writer.near(shore.1 as i64));
+    }
+
+    pub(super) fn read(map: &Map, begin: Begin, reader: &mut Reader<'_>) -> Result<Self> {
+        let height =
+            |reader: &Reader<'_>, bits: u64| u32::try_from(bits).map(|bits| bits as i32).map_err(|_| reader.damaged());
+        let level = reader.number()?;
+        let level = height(reader, level)?;
+        let (cells, low, high) = (reader.number()?, reader.number()?, reader.number()?);
+        let deepest = u32::try_from(reader.number()?).map_err(|_| reader.damaged())?;
+        let shore = match reader.option()? {
+            Some(bits) => Some((height(reader, bits)?, index(map, reader)?)),
+            None => None,
+        };
+        let volume = u128::from(high) << 64 | u128::from(low);
+        Ok(Self { begin, level, cells, volume, deepest, shore })
+    }
+}
+
+/// What both steps read. Cells beside the tile show where its lakes run out.
+pub(super) const READS: [(TileLayer, usize); 2] = [(TileLayer::Height, 1), (TileLayer::Filled, 1)];
+
+impl Step for Shores {
+    fn name(&self) -> &'static str {
+        "lakes"
+    }
+
+    fn reads(&self) -> &[(TileLayer, usize)] {
+        &READS
+    }
+
+    fn writes(&self) -> &[TileLayer] {
+        &[TileLayer::Depth]
+    }
+
+    fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let lakes = TileLakes::find(&self.0, tile, inputs)?;
+        let mut writer = Writer::new();
+        lakes.closed(&self.0).write(&mut writer);
+        // Places among those that are shared, from 1 on.
+        let mut places = vec![0u32; lakes.waters.len()];
+        let shared = || (0..places.len()).filter(|part| lakes.shared[*part]);
+        writer.number(shared().count() as u64);
+        for part in shared() {
+            let water = &lakes.waters[part];
+            writer.near(water.begin.first as i64);
+            writer.number(water.begin.before.into());
+            water.write(&mut writer);
+        }
+        let shared: Vec<usize> = shared().collect();
+        shared.iter().zip(1..).for_each(|(part, place)| places[*part] = place);
+        let size = lakes.own.size;
+        for [i, j] in Rim(size).cells() {
+            let part = lakes.numbers[i * size[1] + j].checked_sub(1);
+            writer.number(part.map_or(0, |part| places[part as usize]).into());
+        }
+        Ok((vec![Samples::I32(lakes.depths())], writer.finish()))
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        let map = &self.0;
+        map.tiling.check_count(summaries.count())?;
+        let mut numbering = Numbering::new(map.tiling);
+        let (mut tiles, mut waters) = (Vec::with_capacity(map.tiling.count()), Vec::new());
+        for tile in 0..map.tiling.count() {
+            tiles.push(TileRim::read(map, tile, &summaries.read(tile)?, &mut numbering, &mut waters)?);
+        }
+        let count = waters.len();
+        if count >= u32::MAX as usize {
+            return Err(Error::value(
+                "parts of lakes on the rims of tiles",
+                count,
+                format!("fewer than {}: numbers have 32 bits", u32::MAX),
+            ));
+        }
+        let mut up: Vec<u32> = (0..count as u32).collect();
+        for (tile, parts) in tiles.iter().enumerate() {
+            let Window { start, size } = map.tiling.window(tile);
+            for ([i, j], number) in Rim(size).cells().zip(&parts.rim) {
+                let Some(here) = parts.id(*number) else { continue };
+                for d in 0..4 {
+                    let there = map.tiling.across_border([start[0] + i, start[1] + j], d);
+                    if let Some(there) = there.and_then(|(other, place)| tiles[other].id(tiles[other].rim[place])) {
+                        let [a, b] = [here, there].map(|id| top(&mut up, id));
+                        up[a as usize] = b;
+                    }
+                }
+            }
+        }
+        let begins: Vec<Begin> = waters.iter().map(|water| water.begin).collect();
+        for id in 0..count {
+            let root = top(&mut up, id as u32) as usize;
+            if root != id {
+                waters[root] = waters[root].with(waters[id]);
+            }
+        }
+        let mut roots: Vec<(Begin, u32)> =
+            (0..count).filter(|id| up[*id] as usize == *id).map(|root| (waters[root].begin, root as u32)).collect();
+        roots.par_sort_unstable();
+        let whole: Vec<Begin> = roots.iter().map(|(begin, _)| *begin).collect();
+        let (given, _) = numbering.settle("lakes", &whole)?;
+        let mut numbers = vec![0u32; count];
+        for (number, (_, root)) in given.iter().zip(&roots) {
+            numbers[*root as usize] = *number;
+        }
+        let answers = tiles.iter().enumerate().map(|(tile, parts)| {
+            let mut writer = Writer::new();
+            numbering.write(tile, &mut writer);
+            writer.number(parts.count as u64);
+            for id in parts.start..parts.start + parts.count {
+                let root = top(&mut up, id as u32) as usize;
+                writer.near(numbers[root].into());
+                // The tile in which a lake begins tells of it.
+                let begins = begins[id] == waters[root].begin;
+                writer.byte(u8::from(begins));
+                if begins {
+                    waters[root].write(&mut writer);
+                }
+            }
+            writer.finish()
+        });
+        Ok(answers.collect())
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        // Lakes that touch are one, so that to two cells of a rim there is one at the most. To each: what is known of it, where its part
+        // begins, the one above, its root twice, its numbers, and what is told of it.
+        const LAKE: u64 = size_of::<Water>() as u64 + 16 + 4 + 24 + 16 + 4 + 4 + 60;
+        let rims = self.0.tiling.rims();
+        3 * messages(&self.0.tiling) + LAKE * rims.div_ceil(2) + (4 + 2 + 2) * rims
+    }
+}
+
+/// The root of a tree; paths are halved on the way.
+fn top(up: &mut [u32], from: u32) -> u32 {
+    let mut at = from;
+    while up[at as usize] != at {
+        up[at as usize] = up[up[at as usize] as usize];
+        at = up[at as usize];
+    }
+    at
+}
+
+/// A tile's summary, read.
+struct TileRim {
+    /// The number in the whole of its first part that is shared, and how many there are.
+    start: usize,
+    count: usize,
+    /// For each cell of the rim its part, from 1, or 0.
+    rim: Vec<u32>,
+}
+
+impl TileRim {
+    /// The parts are put to `waters`.
+    fn read(
+        map: &Map,
+        tile: usize,
+        summary: &[u8],
+        numbering: &mut Numbering,
+        waters: &mut Vec<Water>,
+    ) -> Result<Self> {
+        let mut reader = Reader::new(SUMMARY, tile, summary)?;
+        let size = map.tiling.window(tile).size;
+        numbering.read(tile, &mut reader)?;
+        let (start, count) = (waters.len(), reader.below(Rim(size).len() + 1)?);
+        for _ in 0..count {
+            let begin = Begin { first: index(map, &mut reader)?, before: reader.below(size[1])? as u32 };
+            waters.push(Water::read(map, begin, &mut reader)?);
+        }
+        let rim = (0..Rim(size).len()).map(|_| Ok(reader.below(count + 1)? as u32)).collect::<Result<_>>()?;
+        reader.end()?;
+        Ok(Self { start, count, rim })
+    }
+
+    /// The number in the whole of a part.
+    fn id(&self, number: u32) -> Option<u32> {
+        Some(self.start as u32 + number.checked_sub(1)?)
+    }
+}

@@ -1,0 +1,113 @@
+//! [`TileLayer`]: the layers that go from step to step, declared once.
+
+pub use thalweg_core::terrain::height::NO_HEIGHT;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{CATCHMENT, LAKE};
+use thalweg_io::SampleType;
+use thalweg_models::models::drainage::BASIN;
+
+/// A layer of the drainage of a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum TileLayer {
+    /// Elevation of the ground, in units of 1/65 536 m.
+    Height,
+    /// The ground with its depressions filled, in the same units.
+    Filled,
+    /// Where each cell drains to, as an ESRI code: 1 east, and doubled on clockwise to 128; 0 where water leaves.
+    Direction,
+    /// Direction of steepest descent in radians, counter-clockwise from the east; −1 where water leaves.
+    Angle,
+    /// Catchment of the cell in m², itself with it.
+    Area,
+    /// Number of the basin, from 1; 0 in the sea.
+    Basin,
+    /// Strahler's order of the stream in the cell, from 1; 0 where there is none.
+    Order,
+    /// Number of the lake over the cell, from 1; 0 on dry land.
+    Lake,
+    /// Depth of the depression, full to its brim, in units of 1/65 536 m; 0 on dry land.
+    Depth,
+}
+
+/// What is declared of a layer: name, type of its samples, the value where there is nothing, unit, meaning.
+type Declared = (&'static str, SampleType, f64, &'static str, &'static str);
+
+impl TileLayer {
+    /// All of them, what is read first before what is made of it.
+    pub const ALL: [Self; 9] = [
+        Self::Height,
+        Self::Filled,
+        Self::Direction,
+        Self::Angle,
+        Self::Area,
+        Self::Basin,
+        Self::Order,
+        Self::Lake,
+        Self::Depth,
+    ];
+
+    const fn declared(self) -> Declared {
+        use SampleType::{F32, F64, I32, U8, U32};
+        const HEIGHT: &str = "m";
+        let none = NO_HEIGHT as f64;
+        match self {
+            Self::Height => ("height", I32, none, HEIGHT, "Elevation of the ground in fixed point."),
+            Self::Filled => ("filled", I32, none, HEIGHT, "The ground with each depression filled to its spill level."),
+            Self::Direction => (
+                "direction",
+                U8,
+                255.0,
+                "1",
+                "Neighbour that the cell drains to, as an ESRI code; 0 where water leaves.",
+            ),
+            Self::Angle => (
+                "angle",
+                F32,
+                -1.0,
+                "rad",
+                "Direction of steepest descent counter-clockwise from the east; -1 where water leaves.",
+            ),
+            Self::Area => (CATCHMENT.name, F64, 0.0, "m²", "Catchment of the cell, itself with it."),
+            Self::Basin => (BASIN.name, U32, 0.0, "1", "Number of the basin, from 1; 0 in the sea."),
+            Self::Order => ("order", U8, 0.0, "1", "Strahler's order of the stream in the cell."),
+            Self::Lake => (LAKE.name, U32, 0.0, "1", "Number of the lake over the cell, from 1; 0 on dry land."),
+            Self::Depth => ("depth", I32, 0.0, HEIGHT, "Depth of the depression, full to its brim, in fixed point."),
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.declared().0
+    }
+
+    /// The type of its samples.
+    pub fn kind(self) -> SampleType {
+        self.declared().1
+    }
+
+    /// The sample where there is no data, or nothing to tell.
+    pub fn fill(self) -> f64 {
+        self.declared().2
+    }
+
+    /// Whether that stands for no data, and not for a number as any other: no lake, a depth of 0.
+    pub fn fill_is_nodata(self) -> bool {
+        !matches!(self, Self::Order | Self::Lake | Self::Depth)
+    }
+
+    /// The unit of its values, samples times [`TileLayer::scale`]; `1` for pure numbers.
+    pub fn unit(self) -> &'static str {
+        self.declared().3
+    }
+
+    /// Factor from sample to value; `None` where it is 1. Heights and depths are in fixed point.
+    pub fn scale(self) -> Option<f64> {
+        matches!(self, Self::Height | Self::Filled | Self::Depth).then_some(1.0 / UNITS)
+    }
+
+    /// What it means.
+    pub fn about(self) -> &'static str {
+        self.declared().4
+    }
+}

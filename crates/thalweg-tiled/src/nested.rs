@@ -1,0 +1,203 @@
+//! Depressions within lakes over tiles: each tile tells how water rises in its part of every lake, and these parts meet at rims.
+//!
+//! Under a lake all ground is below all that lies beside it; so its tree is one of its own cells, and lakes within one tile are done there.
+
+use crate::catchments::within;
+use crate::codec::Writer;
+use crate::layer::TileLayer;
+use crate::nested_parts::Rise;
+use crate::nested_sweep::{self, Sweep, ToSill, Way, onward};
+use crate::part::{Inputs, Map, SharedMap, messages};
+use crate::records;
+use crate::tiling::Rim;
+use crate::{Finding, Product, Step, Summaries};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::{Field, Window};
+use thalweg_flow::basins::spread;
+use thalweg_flow::{Directions, OUT};
+use thalweg_io::Samples;
+
+/// The tree of depressions.
+pub(super) struct Nested(pub(super) SharedMap);
+
+impl Step for Nested {
+    fn name(&self) -> &'static str {
+        "nested"
+    }
+
+    fn reads(&self) -> &[(TileLayer, usize)] {
+        &[(TileLayer::Lake, 1), (TileLayer::Filled, 1), (TileLayer::Direction, 0), (TileLayer::Height, 0)]
+    }
+
+    fn writes(&self) -> &[TileLayer] {
+        &[]
+    }
+
+    fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let map = &self.0;
+        map.tiling.check(tile)?;
+        let window = map.tiling.window(tile);
+        let mut inputs = Inputs::new(inputs);
+        let around = map.tiling.around(tile, 1);
+        let lakes = Field::from_vec(around.size, inputs.numbers(TileLayer::Lake, around)?)?;
+        let filled = Field::from_vec(around.size, inputs.heights(TileLayer::Filled, around)?)?;
+        let codes = inputs.codes(TileLayer::Direction, window)?;
+        let outs = Outs::find(map, window, around, &lakes, &filled, codes)?;
+        let inner = [0, 1].map(|axis| window.start[axis] - around.start[axis]);
+        let inner = Window { start: inner, size: window.size };
+        let (lakes, filled) = (lakes.window(inner).into_vec(), filled.window(inner).into_vec());
+        let ground = inputs.heights(TileLayer::Height, window)?;
+
+        let mut order: Vec<u32> = (0..lakes.len() as u32).filter(|k| lakes[*k as usize] != 0).collect();
+        order.sort_unstable_by_key(|k| (lakes[*k as usize], ground[*k as usize], *k));
+        let mut list = Vec::new();
+        let mut rise = Rise::new(map, window, &ground);
+        for cells in order.chunk_by(|a, b| lakes[*a as usize] == lakes[*b as usize]) {
+            let first = cells[0] as usize;
+            let lake = lakes[first];
+            let mut writer = Writer::bare();
+            writer.near(filled[first].into());
+            let ways = outs.of(lake);
+            writer.number(ways.len() as u64);
+            ways.iter().for_each(|(_, way)| way.write(&mut writer));
+            records::put(&mut list, lake.into(), &writer.finish());
+            rise.lake(lake, cells, &mut list);
+        }
+        let mut writer = Writer::new();
+        for (to_sill, way) in &outs.rim {
+            to_sill.write(&mut writer);
+            writer.number(*way);
+        }
+        let head = writer.finish();
+        let mut summary = (head.len() as u64).to_le_bytes().to_vec();
+        summary.extend(head);
+        summary.append(&mut list);
+        Ok((Vec::new(), summary))
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        Sweep::read(&self.0, summaries)?.tell(&mut |one| found(Product::Depression(one)))?;
+        Ok(Vec::new())
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        messages(&self.0.tiling) + nested_sweep::bytes(&self.0.tiling)
+    }
+
+    fn finds(&self) -> Finding {
+        Finding::Depressions
+    }
+}
+
+/// Where the water of lakes, and what comes to the tile's rim, goes on.
+struct Outs {
+    /// The ways of lakes to their sills, by lakes in their order: one that ends in the tile, and all that lead out of it.
+    lakes: Vec<(u32, ToSill)>,
+    /// For each cell of the rim.
+    rim: Vec<(ToSill, Way)>,
+}
+
+impl Outs {
+    /// `wide` are the numbers of lakes in the window `around`, `filled` the filled surface there, `codes` the directions in `window`.
+    fn find(
+        map: &Map,
+        window: Window,
+        around: Window,
+        wide: &Field<u32>,
+        filled: &Field<i32>,
+        codes: Vec<u8>,
+    ) -> Result<Self> {
+        let Window { start, size } = window;
+        let [top, left] = around.start;
+        let own = |k: usize| [start[0] + k / size[1], start[1] + k % size[1]];
+        let lake = |k: usize| wide[(own(k)[0] - top, own(k)[1] - left)];
+        let level = |[i, j]: [usize; 2]| filled[(i - top, j - left)];
+        let (directions, exits) = within(map, window, codes)?;
+        let exit = |k: usize| {
+            let place = Rim(size).place([k / size[1], k % size[1]])?;
+            Some((place, exits[place]?))
+        };
+        let next = |k: usize| match exit(k) {
+            Some((_, direction)) => map.tiling.step(own(k), direction.into()),
+            None => directions.next(k).map(own),
+        };
+        let mut to_lakes: Directions = directions.clone();
+        (0..size[0] * size[1]).filter(|k| lake(*k) != 0).for_each(|k| to_lakes[k] = OUT);
+        let ends = ends(&to_lakes);
+        let way = |k: usize| match ends[k] {
+            CIRCLE => 0,
+            end => match (lake(end as usize), exit(end as usize)) {
+                (0, None) => 0,
+                (0, Some((place, direction))) => onward(place, direction),
+                (lake, _) => 2 * Way::from(lake),
+            },
+        };
+        let mut to_sills = to_lakes;
+        for k in 0..size[0] * size[1] {
+            to_sills[k] = if next(k).is_some_and(|to| level(to) < level(own(k))) { OUT } else { directions[k] };
+        }
+        let spill_cells = self::ends(&to_sills);
+        drop(to_sills);
+        let to_sill = |k: usize| match spill_cells[k] {
+            CIRCLE => ToSill::Nowhere,
+            end => {
+                let (end, over) = (end as usize, next(end as usize));
+                let falls = over.is_none_or(|to| level(to) < level(own(end)));
+                match exit(end) {
+                    Some((place, direction)) if !falls => ToSill::Onward(onward(place, direction)),
+                    Some((place, direction)) => {
+                        ToSill::Sill { cell: map.tiling.index(own(end)), way: onward(place, direction) }
+                    }
+                    None => {
+                        let way = directions.next(end).map_or(0, way);
+                        ToSill::Sill { cell: map.tiling.index(own(end)), way }
+                    }
+                }
+            }
+        };
+        let mut lakes: Vec<(u32, ToSill)> = Vec::new();
+        // The last that was put down: cells of a lake that lie side by side mostly go one way.
+        let mut last = (0, CIRCLE);
+        for k in (0..size[0] * size[1]).filter(|k| lake(*k) != 0) {
+            if last != (lake(k), spill_cells[k]) {
+                last = (lake(k), spill_cells[k]);
+                lakes.push((lake(k), to_sill(k)));
+            }
+            if lakes.len() >= 2 * MANY && lakes.len() == lakes.capacity() {
+                settle(&mut lakes);
+            }
+        }
+        settle(&mut lakes);
+        let rim = Rim(size).cells().map(|[i, j]| i * size[1] + j).map(|k| (to_sill(k), way(k)));
+        Ok(Self { lakes, rim: rim.collect() })
+    }
+
+    /// The ways of a lake.
+    fn of(&self, lake: u32) -> &[(u32, ToSill)] {
+        let start = self.lakes.partition_point(|out| out.0 < lake);
+        let count = self.lakes[start..].partition_point(|out| out.0 == lake);
+        &self.lakes[start..start + count]
+    }
+}
+
+/// So many ways are put down before those are taken away that say nothing more.
+const MANY: usize = 1 << 12;
+
+/// Leaves of each lake's ways those that differ, and of sills the first.
+fn settle(lakes: &mut Vec<(u32, ToSill)>) {
+    lakes.sort_unstable();
+    lakes.dedup_by(|b, a| {
+        a.0 == b.0 && (a.1 == b.1 || matches!([&a.1, &b.1], [ToSill::Sill { .. }, ToSill::Sill { .. }]))
+    });
+}
+
+/// For each cell the cell where its way ends.
+fn ends(directions: &Directions) -> Field<u32> {
+    let mut ends = Field::new(directions.size(), CIRCLE);
+    ends.as_mut_slice().iter_mut().enumerate().for_each(|(k, end)| *end = k as u32);
+    spread(directions, &mut ends, CIRCLE);
+    ends
+}
+
+/// The end of what runs in a circle, which no cell is.
+const CIRCLE: u32 = u32::MAX;

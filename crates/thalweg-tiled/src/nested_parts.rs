@@ -1,0 +1,315 @@
+//! What a tile tells of the depressions under its lakes: events, in the order in which rising water comes to them.
+//!
+//! A hollow that has not come to the rim is known to the tile alone: what ends it stands there, and its row is finished. Of those that have come
+//! to the rim others know more, so that each of their steps is told.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::codec::{Reader, Writer};
+use crate::part::Map;
+use crate::records;
+use crate::tiling::Rim;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Window;
+use thalweg_core::terrain::height::Height;
+use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
+
+/// What the events of a lake in a tile tell.
+#[derive(Debug, Clone)]
+pub(super) enum Event {
+    /// A depression that the tile alone knows is done.
+    Row(NestedDepression),
+    /// Water meets hollows, some of which others know, or is at the rim.
+    Meet {
+        height: i32,
+        cell: u64,
+        /// The place on the rim.
+        rim: Option<u32>,
+        /// Those that the tile alone knew, up to this height.
+        closed: Vec<Rising>,
+        /// Numbers of the others in this lake of the tile.
+        open: Vec<u32>,
+        /// The number of what they become: of one of these, or the next.
+        whole: u32,
+    },
+    /// So many cells of this height belong to a hollow that others know.
+    Cells { height: i32, number: u32, cells: u64 },
+    /// All that the tile knows of is under this one hollow.
+    Rest(Rising),
+}
+
+/// Height and cell by which events stand in order: what belongs to no cell comes after all of its height.
+pub(super) type Order = (i32, u64);
+
+impl Event {
+    pub(super) fn order(&self, map: &Map) -> Order {
+        match self {
+            Self::Row(row) => (row.level.0, row.spill.map_or(u64::MAX, |cell| map.tiling.index(cell))),
+            Self::Meet { height, cell, .. } => (*height, *cell),
+            Self::Cells { height, .. } => (*height, u64::MAX),
+            Self::Rest(_) => (i32::MAX, u64::MAX),
+        }
+    }
+
+    fn write(&self, map: &Map, writer: &mut Writer) {
+        let (height, cell) = self.order(map);
+        match self {
+            Self::Row(row) => {
+                writer.byte(0);
+                writer.near(height.into());
+                writer.number(cell);
+                writer.number(row.id);
+                writer.number(row.parent.unwrap_or_default());
+                writer.number(map.tiling.index(row.pit));
+                writer.number(u64::from(height.abs_diff(row.floor.0)));
+                writer.number(row.into.unwrap_or_default());
+                writer.number(row.cells);
+                writer.number(row.volume as u64);
+            }
+            Self::Meet { rim, closed, open, whole, .. } => {
+                writer.byte(1);
+                writer.near(height.into());
+                writer.number(cell);
+                writer.option(rim.map(u64::from));
+                writer.number(closed.len() as u64);
+                closed.iter().for_each(|one| write_rising(*one, height, writer));
+                writer.number(open.len() as u64);
+                open.iter().for_each(|one| writer.number((*one).into()));
+                writer.number((*whole).into());
+            }
+            Self::Cells { number, cells, .. } => {
+                writer.byte(2);
+                writer.near(height.into());
+                writer.number((*number).into());
+                writer.number(*cells);
+            }
+            Self::Rest(one) => {
+                writer.byte(3);
+                writer.near(one.at.into());
+                write_rising(*one, one.at, writer);
+            }
+        }
+    }
+
+    /// The next of a lake's.
+    pub(super) fn read(map: &Map, lake: u32, reader: &mut Reader<'_>) -> Result<Self> {
+        let kind = reader.byte()?;
+        let height = reader.near_i32()?;
+        let index = |reader: &mut Reader<'_>| {
+            let cell = reader.number()?;
+            if cell < map.tiling.index([map.grid.rows(), 0]) { Ok(cell) } else { Err(reader.damaged()) }
+        };
+        match kind {
+            0 => {
+                let cell = index(reader)?;
+                let (id, parent) = (reader.number()?, reader.number()?);
+                let pit = index(reader)?;
+                let depth = u32::try_from(reader.number()?).map_err(|_| reader.damaged())?;
+                let (into, cells, volume) = (reader.number()?, reader.number()?, reader.number()?);
+                let some = |number| Some(number).filter(|number| *number > 0);
+                Ok(Self::Row(NestedDepression {
+                    id,
+                    parent: some(parent),
+                    lake,
+                    pit: map.tiling.cell(pit),
+                    floor: Height(height.wrapping_sub_unsigned(depth)),
+                    spill: Some(map.tiling.cell(cell)),
+                    level: Height(height),
+                    into: some(into),
+                    into_lake: lake,
+                    cells,
+                    volume: volume.into(),
+                }))
+            }
+            1 => {
+                let cell = index(reader)?;
+                let number = |reader: &mut Reader<'_>| u32::try_from(reader.number()?).map_err(|_| reader.damaged());
+                let rim = if reader.byte()? != 0 { Some(number(reader)?) } else { None };
+                let count = reader.count()?;
+                let closed = (0..count).map(|_| read_rising(height, reader)).collect::<Result<_>>()?;
+                let count = reader.count()?;
+                let open = (0..count).map(|_| number(reader)).collect::<Result<_>>()?;
+                Ok(Self::Meet { height, cell, rim, closed, open, whole: number(reader)? })
+            }
+            2 => {
+                let number = u32::try_from(reader.number()?).map_err(|_| reader.damaged())?;
+                Ok(Self::Cells { height, number, cells: reader.number()? })
+            }
+            3 => Ok(Self::Rest(read_rising(height, reader)?)),
+            _ => Err(reader.damaged()),
+        }
+    }
+}
+
+/// A hollow of one tile, risen to `height`: its cells and what it holds have 62 bits at the most.
+fn write_rising(mut one: Rising, height: i32, writer: &mut Writer) {
+    one.rise(height);
+    writer.number(one.id);
+    writer.number(one.pit);
+    writer.number(height.abs_diff(one.floor).into());
+    writer.number(one.cells);
+    writer.number(one.volume() as u64);
+    writer.number(one.level_cells);
+}
+
+fn read_rising(height: i32, reader: &mut Reader<'_>) -> Result<Rising> {
+    let (id, pit) = (reader.number()?, reader.number()?);
+    let depth = u32::try_from(reader.number()?).map_err(|_| reader.damaged())?;
+    let (cells, volume, level_cells) = (reader.number()?, reader.number()?, reader.number()?);
+    let sum = i128::from(height) * i128::from(cells) - i128::from(volume);
+    Ok(Rising { id, pit, floor: height.wrapping_sub_unsigned(depth), cells, sum, at: height, level_cells })
+}
+
+/// Bytes of events in a record, about.
+const CHUNK: usize = 2048;
+
+/// Events of a lake that were read of a record, and those of its next records.
+pub(super) fn read_chunk(
+    map: &Map,
+    what: &'static str,
+    tile: usize,
+    lake: u32,
+    bytes: &[u8],
+) -> Result<VecDeque<Event>> {
+    let mut reader = Reader::bare(what, tile, bytes);
+    let mut events = VecDeque::new();
+    while reader.left() > 0 {
+        events.push_back(Event::read(map, lake, &mut reader)?);
+    }
+    Ok(events)
+}
+
+/// Puts events of a lake into records.
+struct Chunks<'a> {
+    map: &'a Map,
+    lake: u32,
+    list: &'a mut Vec<u8>,
+    writer: Writer,
+}
+
+impl<'a> Chunks<'a> {
+    fn new(map: &'a Map, lake: u32, list: &'a mut Vec<u8>) -> Self {
+        Self { map, lake, list, writer: Writer::bare() }
+    }
+
+    fn put(&mut self, event: &Event) {
+        event.write(self.map, &mut self.writer);
+        if self.writer.len() >= CHUNK {
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        let bytes = std::mem::replace(&mut self.writer, Writer::bare()).finish();
+        if !bytes.is_empty() {
+            records::put(self.list, self.lake.into(), &bytes);
+        }
+    }
+}
+
+/// A hollow of a tile.
+#[derive(Clone, Copy)]
+enum Hollow {
+    Closed(Rising),
+    /// Others know of it, too: its number in this lake of the tile.
+    Open(u32),
+}
+
+/// No hollow yet.
+const NONE: u32 = u32::MAX;
+
+/// The rising of water in a tile's lakes, one after another.
+pub(super) struct Rise<'a> {
+    map: &'a Map,
+    window: Window,
+    ground: &'a [i32],
+    /// For each cell its hollow.
+    number: Vec<u32>,
+    hollows: Vec<Hollow>,
+    up: Vec<u32>,
+}
+
+impl<'a> Rise<'a> {
+    pub(super) fn new(map: &'a Map, window: Window, ground: &'a [i32]) -> Self {
+        Self { map, window, ground, number: vec![NONE; ground.len()], hollows: Vec::new(), up: Vec::new() }
+    }
+
+    /// Puts the events of a lake into `list`. `cells` are those that it has in the tile, in the order in which water comes to them.
+    pub(super) fn lake(&mut self, lake: u32, cells: &[u32], list: &mut Vec<u8>) {
+        let Window { start, size: [rows, cols] } = self.window;
+        let mut chunks = Chunks::new(self.map, lake, list);
+        self.hollows.clear();
+        self.up.clear();
+        let (mut beside, mut rising, mut open) = (Vec::new(), Vec::new(), Vec::new());
+        let mut numbers = 0u32;
+        // Cells of one height, by hollows that others know.
+        let mut level: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut at = i32::MIN;
+        let tell = |chunks: &mut Chunks<'_>, level: &mut BTreeMap<u32, u64>, height: i32| {
+            for (number, cells) in std::mem::take(level) {
+                chunks.put(&Event::Cells { height, number, cells });
+            }
+        };
+        for k in cells.iter().map(|k| *k as usize) {
+            let height = self.ground[k];
+            if height != at {
+                tell(&mut chunks, &mut level, at);
+                at = height;
+            }
+            let (i, j) = (k / cols, k % cols);
+            beside.clear();
+            rising.clear();
+            open.clear();
+            for [di, dj] in thalweg_flow::STEPS {
+                let [r, c] = [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)];
+                if r < rows && c < cols && self.number[r * cols + c] != NONE {
+                    let top = top(&mut self.up, self.number[r * cols + c]);
+                    if !beside.contains(&top) {
+                        beside.push(top);
+                        match self.hollows[top as usize] {
+                            Hollow::Closed(one) => rising.push(one),
+                            Hollow::Open(one) => open.push(one),
+                        }
+                    }
+                }
+            }
+            let rim = Rim([rows, cols]).place([i, j]);
+            let cell = self.map.tiling.index([start[0] + i, start[1] + j]);
+            let whole = match (rim, &open[..]) {
+                (None, []) => {
+                    let at = Meeting { cell, height, lake, cols: self.map.tiling.size()[1] as u64 };
+                    Hollow::Closed(meet(at, &mut rising, |row| chunks.put(&Event::Row(row))))
+                }
+                (None, [one]) if rising.is_empty() => {
+                    *level.entry(*one).or_default() += 1;
+                    Hollow::Open(*one)
+                }
+                _ => {
+                    let whole = open.first().copied().unwrap_or(numbers);
+                    numbers += u32::from(open.is_empty());
+                    let rim = rim.map(|place| place as u32);
+                    let (closed, open) = (rising.clone(), open.clone());
+                    chunks.put(&Event::Meet { height, cell, rim, closed, open, whole });
+                    Hollow::Open(whole)
+                }
+            };
+            let here = beside.first().copied().unwrap_or(self.up.len() as u32);
+            if beside.is_empty() {
+                self.up.push(here);
+                self.hollows.push(whole);
+            }
+            self.hollows[here as usize] = whole;
+            beside.iter().for_each(|one| self.up[*one as usize] = here);
+            self.number[k] = here;
+        }
+        tell(&mut chunks, &mut level, at);
+        for (one, hollow) in self.hollows.iter().enumerate() {
+            if let Hollow::Closed(rest) = hollow
+                && self.up[one] as usize == one
+            {
+                chunks.put(&Event::Rest(*rest));
+            }
+        }
+        chunks.end();
+    }
+}

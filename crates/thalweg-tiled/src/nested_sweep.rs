@@ -1,0 +1,355 @@
+//! The depressions of all tiles together: events of a lake's parts, taken in one order, and what comes of them told one after another.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
+
+use crate::Summaries;
+use crate::codec::{Reader, Writer, damaged};
+use crate::nested_parts::{Event, Order, read_chunk};
+use crate::part::Map;
+use crate::records::{READER, Records};
+use crate::tiling::{Rim, Tiling};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Window;
+use thalweg_flow::STEPS;
+use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
+
+pub(super) const SUMMARY: &str = "summary of depressions";
+
+/// Where water goes from a cell, as a number: `2 × lake`, 0 where it leaves; or into another tile.
+pub(super) type Way = u64;
+
+/// Into the tile in this direction of a place on the rim.
+pub(super) fn onward(place: usize, direction: u8) -> Way {
+    (place as u64 * 8 + u64::from(direction)) * 2 + 1
+}
+
+/// Both from each cell of a rim.
+pub(super) type RimWays = Vec<(ToSill, Way)>;
+
+/// Where water that stands at one level finds its sill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ToSill {
+    /// At this cell of the map, from which it goes this way.
+    Sill { cell: u64, way: Way },
+    /// In another tile.
+    Onward(Way),
+    /// There is none.
+    Nowhere,
+}
+
+impl ToSill {
+    pub(super) fn write(&self, writer: &mut Writer) {
+        match self {
+            Self::Sill { cell, way } => {
+                writer.number(*cell << 1);
+                writer.number(*way);
+            }
+            Self::Onward(way) => writer.number(*way),
+            // No way that leads on is so short: the place would be none.
+            Self::Nowhere => writer.number(u64::MAX),
+        }
+    }
+
+    fn read(map: &Map, reader: &mut Reader<'_>) -> Result<Self> {
+        let first = reader.number()?;
+        match first {
+            u64::MAX => Ok(Self::Nowhere),
+            _ if first & 1 == 1 => Ok(Self::Onward(first)),
+            _ if first >> 1 < map.tiling.index([map.grid.rows(), 0]) => {
+                Ok(Self::Sill { cell: first >> 1, way: reader.number()? })
+            }
+            _ => Err(reader.damaged()),
+        }
+    }
+}
+
+/// Bytes before all else: how many the ways take.
+pub(super) const HEAD: usize = 8;
+
+/// Bytes that a summary's events are held in at most, decoded.
+const EVENTS: u64 = 64 << 10;
+
+/// Memory of a sweep, whatever the ground is.
+pub(super) fn bytes(tiling: &Tiling) -> u64 {
+    // To a cell of a rim its way and its hollow; no two hollows begin at neighbours, and a list may be twice as long as it must.
+    let rim = (size_of::<(ToSill, Way)>() + size_of::<u32>() + size_of::<Rising>() + 2 * size_of::<u32>()) as u64;
+    rim * tiling.rims() + (READER + EVENTS + 128) * tiling.count() as u64
+}
+
+/// What tiles say of a lake before its events.
+struct Known {
+    level: i32,
+    /// The tile, and its ways to sills.
+    outs: Vec<(usize, ToSill)>,
+}
+
+/// A lake's part in a tile.
+struct PartOfLake {
+    tile: usize,
+    events: VecDeque<Event>,
+    /// For each number of the part its hollow.
+    hollows: Vec<u32>,
+}
+
+/// No hollow yet.
+const NONE: u32 = u32::MAX;
+
+pub(super) struct Sweep<'a> {
+    map: &'a Map,
+    lists: Vec<Records<'a>>,
+    ways: Vec<RimWays>,
+    /// For each cell of each rim its hollow.
+    rims: Vec<Vec<u32>>,
+    /// Those of the lake at hand.
+    hollows: Vec<Rising>,
+    up: Vec<u32>,
+}
+
+impl<'a> Sweep<'a> {
+    pub(super) fn read(map: &'a Map, summaries: &'a dyn Summaries) -> Result<Self> {
+        map.tiling.check_count(summaries.count())?;
+        let (mut lists, mut ways, mut rims) = (Vec::new(), Vec::new(), Vec::new());
+        for tile in 0..summaries.count() {
+            let rim = Rim(map.tiling.window(tile).size).len();
+            let (own, list) = read_ways(map, tile, rim, &summaries.read(tile)?)?;
+            lists.push(Records::new(summaries, SUMMARY, tile, list)?);
+            ways.push(own);
+            rims.push(vec![NONE; rim]);
+        }
+        Ok(Self { map, lists, ways, rims, hollows: Vec::new(), up: Vec::new() })
+    }
+
+    /// Tells of all depressions, lake by lake.
+    pub(super) fn tell(mut self, found: &mut dyn FnMut(NestedDepression) -> Result<()>) -> Result<()> {
+        let lists = self.lists.iter().enumerate();
+        let mut next: BinaryHeap<Reverse<(u64, usize)>> =
+            lists.filter_map(|(tile, list)| Some(Reverse((list.key()?, tile)))).collect();
+        while let Some(Reverse((lake, first))) = next.pop() {
+            let mut tiles = vec![first];
+            while let Some(Reverse((_, tile))) = next.peek().filter(|next| next.0.0 == lake).copied() {
+                next.pop();
+                tiles.push(tile);
+            }
+            self.lake(lake, &tiles, found)?;
+            for tile in tiles {
+                next.extend(self.lists[tile].key().map(|key| Reverse((key, tile))));
+            }
+        }
+        Ok(())
+    }
+
+    fn lake(
+        &mut self,
+        lake: u64,
+        tiles: &[usize],
+        found: &mut dyn FnMut(NestedDepression) -> Result<()>,
+    ) -> Result<()> {
+        let number = u32::try_from(lake).map_err(|_| damaged(SUMMARY, tiles[0]))?;
+        self.hollows.clear();
+        self.up.clear();
+        let mut known: Option<Known> = None;
+        let mut parts = Vec::with_capacity(tiles.len());
+        for tile in tiles {
+            let here = read_known(self.map, *tile, &self.lists[*tile].take()?)?;
+            known = Some(match known {
+                None => here,
+                Some(before) if before.level == here.level => {
+                    Known { outs: before.outs.into_iter().chain(here.outs).collect(), ..before }
+                }
+                Some(_) => return Err(damaged(SUMMARY, *tile)),
+            });
+            parts.push(PartOfLake { tile: *tile, events: VecDeque::new(), hollows: Vec::new() });
+        }
+        let mut order: BinaryHeap<Reverse<(Order, usize)>> = BinaryHeap::new();
+        for (k, part) in parts.iter_mut().enumerate() {
+            self.fill(lake, part)?;
+            order.extend(part.events.front().map(|event| Reverse((event.order(self.map), k))));
+        }
+        while let Some(Reverse((at, k))) = order.pop() {
+            let part = &mut parts[k];
+            if let Some(event) = part.events.pop_front() {
+                self.take(number, part, event, found)?;
+            }
+            if part.events.is_empty() {
+                self.fill(lake, part)?;
+            }
+            if let Some(event) = part.events.front() {
+                let after = event.order(self.map);
+                if after < at {
+                    return Err(damaged(SUMMARY, part.tile));
+                }
+                order.push(Reverse((after, k)));
+            }
+        }
+        let mut roots = (0..self.up.len()).filter(|one| self.up[*one] as usize == *one);
+        let (Some(root), None, Some(known)) = (roots.next(), roots.next(), known) else {
+            return Err(damaged(SUMMARY, tiles[0]));
+        };
+        let mut first: Option<(u64, usize, Way)> = None;
+        for (tile, to_sill) in known.outs {
+            first = first.into_iter().chain(self.sill(tile, to_sill)?).min();
+        }
+        let out = match first {
+            None => None,
+            Some((cell, tile, way)) => Some((cell, self.follow(tile, way)?)),
+        };
+        let cols = self.map.tiling.size()[1] as u64;
+        found(self.hollows[root].whole(number, known.level, out, cols))
+    }
+
+    /// Reads on in a part's list, where that goes on.
+    fn fill(&mut self, lake: u64, part: &mut PartOfLake) -> Result<()> {
+        let list = &mut self.lists[part.tile];
+        if list.key() == Some(lake) {
+            part.events = read_chunk(self.map, SUMMARY, part.tile, lake as u32, &list.take()?)?;
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        lake: u32,
+        part: &mut PartOfLake,
+        event: Event,
+        found: &mut dyn FnMut(NestedDepression) -> Result<()>,
+    ) -> Result<()> {
+        let broken = || damaged(SUMMARY, part.tile);
+        match event {
+            Event::Row(row) => found(row),
+            Event::Cells { height, number, cells } => {
+                let one = part.hollows.get(number as usize).copied().ok_or_else(broken)?;
+                let top = top(&mut self.up, one) as usize;
+                self.hollows[top].take(height, cells);
+                Ok(())
+            }
+            Event::Rest(rest) => {
+                self.up.push(self.up.len() as u32);
+                self.hollows.push(rest);
+                Ok(())
+            }
+            Event::Meet { height, cell, rim, closed, open, whole } => {
+                let mut beside = Vec::new();
+                for number in open {
+                    let one = part.hollows.get(number as usize).copied().ok_or_else(broken)?;
+                    beside.push(top(&mut self.up, one));
+                }
+                for d in (0..STEPS.len()).filter(|_| rim.is_some()) {
+                    let Some((tile, place)) = self.map.tiling.across_border(self.map.tiling.cell(cell), d) else {
+                        continue;
+                    };
+                    let one = self.rims[tile][place];
+                    if (one as usize) < self.up.len() && self.lake_of(tile, place) == u64::from(lake) {
+                        beside.push(top(&mut self.up, one));
+                    }
+                }
+                beside.sort_unstable();
+                beside.dedup();
+                let mut rising = closed;
+                rising.extend(beside.iter().map(|one| self.hollows[*one as usize]));
+                let at = Meeting { cell, height, lake, cols: self.map.tiling.size()[1] as u64 };
+                let mut told = Vec::new();
+                let met = meet(at, &mut rising, |row| told.push(row));
+                told.into_iter().try_for_each(found)?;
+                let here = match beside.first() {
+                    Some(first) => *first,
+                    None => {
+                        self.up.push(self.up.len() as u32);
+                        self.hollows.push(met);
+                        self.up.len() as u32 - 1
+                    }
+                };
+                self.hollows[here as usize] = met;
+                beside.iter().for_each(|one| self.up[*one as usize] = here);
+                match part.hollows.len().cmp(&(whole as usize)) {
+                    std::cmp::Ordering::Equal => part.hollows.push(here),
+                    std::cmp::Ordering::Greater => part.hollows[whole as usize] = here,
+                    std::cmp::Ordering::Less => return Err(damaged(SUMMARY, part.tile)),
+                }
+                if let Some(place) = rim {
+                    *self.rims[part.tile].get_mut(place as usize).ok_or_else(|| damaged(SUMMARY, part.tile))? = here;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The lake that covers a cell of a rim, if it is one.
+    fn lake_of(&self, tile: usize, place: usize) -> u64 {
+        let way = self.ways[tile][place].1;
+        if way & 1 == 0 { way >> 1 } else { 0 }
+    }
+
+    /// The tile and the place on its rim where a way leads into it.
+    fn beyond(&self, tile: usize, way: Way) -> Result<(usize, usize)> {
+        let (place, direction) = ((way >> 4) as usize, (way >> 1 & 7) as usize);
+        let Window { start, size } = self.map.tiling.window(tile);
+        if place >= Rim(size).len() {
+            return Err(damaged(SUMMARY, tile));
+        }
+        let [i, j] = Rim(size).cell(place);
+        let across = self.map.tiling.across_border([start[0] + i, start[1] + j], direction);
+        across.ok_or_else(|| damaged(SUMMARY, tile))
+    }
+
+    /// Refuses a way over more rims than there are.
+    fn check(&self, path: &[(usize, usize)]) -> Result<()> {
+        if path.len() as u64 <= self.map.tiling.rims() {
+            return Ok(());
+        }
+        Err(Error::value("directions", "ways in circles", "directions without circles"))
+    }
+
+    /// The sill to which a way leads over all tiles, its tile, and the way from there; what was found out is kept for the next.
+    fn sill(&mut self, tile: usize, to_sill: ToSill) -> Result<Option<(u64, usize, Way)>> {
+        let (mut at, mut to) = (tile, to_sill);
+        let mut path = Vec::new();
+        while let ToSill::Onward(way) = to {
+            path.push(self.beyond(at, way)?);
+            self.check(&path)?;
+            let (tile, place) = path[path.len() - 1];
+            (at, to) = (tile, self.ways[tile][place].0);
+        }
+        let ToSill::Sill { cell, way } = to else { return Ok(None) };
+        // As a whole: which lake it comes to holds in every tile.
+        let lake = self.follow(at, way)?;
+        let known = ToSill::Sill { cell, way: 2 * Way::from(lake) };
+        path.into_iter().for_each(|(tile, place)| self.ways[tile][place].0 = known);
+        Ok(Some((cell, at, 2 * Way::from(lake))))
+    }
+
+    /// The lake to which a way leads over all tiles; what was found out is kept for the next.
+    fn follow(&mut self, tile: usize, way: Way) -> Result<u32> {
+        let (mut at, mut way) = (tile, way);
+        let mut path = Vec::new();
+        while way & 1 == 1 {
+            path.push(self.beyond(at, way)?);
+            self.check(&path)?;
+            let (tile, place) = path[path.len() - 1];
+            (at, way) = (tile, self.ways[tile][place].1);
+        }
+        path.into_iter().for_each(|(tile, place)| self.ways[tile][place].1 = way);
+        u32::try_from(way >> 1).map_err(|_| damaged(SUMMARY, at))
+    }
+}
+
+/// The ways from a tile's rim, and where its events stand.
+fn read_ways(map: &Map, tile: usize, rim: usize, summary: &[u8]) -> Result<(RimWays, Range<usize>)> {
+    let (head, rest) = summary.split_first_chunk::<HEAD>().ok_or_else(|| damaged(SUMMARY, tile))?;
+    let length = usize::try_from(u64::from_le_bytes(*head)).ok().filter(|length| *length <= rest.len());
+    let length = length.ok_or_else(|| damaged(SUMMARY, tile))?;
+    let mut reader = Reader::new(SUMMARY, tile, &rest[..length])?;
+    let ways = (0..rim).map(|_| Ok((ToSill::read(map, &mut reader)?, reader.number()?))).collect::<Result<_>>()?;
+    reader.end()?;
+    Ok((ways, HEAD + length..summary.len()))
+}
+
+fn read_known(map: &Map, tile: usize, bytes: &[u8]) -> Result<Known> {
+    let mut reader = Reader::bare(SUMMARY, tile, bytes);
+    let level = reader.near_i32()?;
+    let count = reader.count()?;
+    let outs = (0..count).map(|_| Ok((tile, ToSill::read(map, &mut reader)?))).collect::<Result<_>>()?;
+    reader.end()?;
+    Ok(Known { level, outs })
+}

@@ -1,0 +1,152 @@
+//! [`Map`]: the land of a whole map without its ground; [`Part`]s of it with ground, as windows that [`flow`](thalweg_flow) takes for lands.
+
+use std::sync::Arc;
+
+use crate::Summaries;
+use crate::codec::{Reader, Writer};
+use crate::layer::{NO_HEIGHT, TileLayer};
+use crate::tiling::Tiling;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::Land;
+use thalweg_io::Samples;
+
+/// All that every step knows of the map.
+#[derive(Debug)]
+pub(super) struct Map {
+    pub(super) grid: Grid,
+    pub(super) tiling: Tiling,
+    pub(super) outlets: Vec<[usize; 2]>,
+    /// Cells from which on there is a stream.
+    pub(super) least: u64,
+}
+
+/// The map, shared by all steps.
+pub(super) type SharedMap = Arc<Map>;
+
+/// A window of the map with its ground.
+pub(super) struct MapPart {
+    pub(super) window: Window,
+    grid: Grid,
+    ground: Field<Height>,
+    nodata: Option<Field<bool>>,
+    outlets: Vec<[usize; 2]>,
+}
+
+impl Map {
+    /// The part of the map in `window`, over these heights; `stand_in` is an outlet more, by its index.
+    pub(super) fn part(&self, window: Window, heights: Vec<i32>, stand_in: Option<u64>) -> Result<MapPart> {
+        let mut grid = self.grid.window(window);
+        let [top, left] = window.start;
+        let ends =
+            [top == 0, left + window.size[1] == self.grid.cols(), top + window.size[0] == self.grid.rows(), left == 0];
+        for (edge, ends) in grid.edges.iter_mut().zip(ends) {
+            *edge = if ends { *edge } else { Edge::Closed };
+        }
+        let void = heights.contains(&NO_HEIGHT);
+        let nodata = void.then(|| heights.iter().map(|height| *height == NO_HEIGHT).collect());
+        let nodata = nodata.map(|mask| Field::from_vec(window.size, mask)).transpose()?;
+        let ground = Field::from_vec(window.size, heights.into_iter().map(Height).collect())?;
+        let all = self.outlets.iter().copied().chain(stand_in.map(|index| self.tiling.cell(index)));
+        let outlets = all.filter_map(|cell| within(window, cell)).collect();
+        Ok(MapPart { window, grid, ground, nodata, outlets })
+    }
+
+    /// Which of so many cells stand above the sea and have data, of their heights.
+    pub(super) fn is_dry(&self, height: i32) -> bool {
+        height != NO_HEIGHT && self.grid.sea_level.is_none_or(|sea| height > sea.0)
+    }
+}
+
+impl MapPart {
+    pub(super) fn land(&self) -> Land<'_> {
+        Land { grid: &self.grid, ground: &self.ground, nodata: self.nodata.as_ref(), outlets: &self.outlets }
+    }
+
+    /// Refuses a given outlet without data.
+    pub(super) fn check_outlets(&self) -> Result<()> {
+        let is_void = |[i, j]: &&[usize; 2]| self.nodata.as_ref().is_some_and(|mask| mask[(*i, *j)]);
+        match self.outlets.iter().find(is_void) {
+            Some([i, j]) => {
+                let [row, col] = [i + self.window.start[0], j + self.window.start[1]];
+                Err(Error::value("outlet", format!("row {row}, column {col}"), "a cell with data"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Where another window's cells lie in this one, which holds them.
+    pub(super) fn inner(&self, window: Window) -> Window {
+        let start = [0, 1].map(|axis| window.start[axis] - self.window.start[axis]);
+        Window { start, size: window.size }
+    }
+}
+
+/// Where a cell of the map lies in a window, if it does.
+fn within(window: Window, cell: [usize; 2]) -> Option<[usize; 2]> {
+    let at = [0, 1].map(|axis| cell[axis].wrapping_sub(window.start[axis]));
+    (at[0] < window.size[0] && at[1] < window.size[1]).then_some(at)
+}
+
+/// The layers that a step is given, taken one by one.
+pub(super) struct Inputs(std::vec::IntoIter<Samples>);
+
+/// Takes the next layer, of one type of samples.
+macro_rules! take {
+    ($name:ident, $kind:ident, $type:ty) => {
+        pub(super) fn $name(&mut self, layer: TileLayer, window: Window) -> Result<Vec<$type>> {
+            let count = window.size[0] * window.size[1];
+            match self.0.next() {
+                Some(Samples::$kind(samples)) if samples.len() == count => Ok(samples),
+                Some(other) => {
+                    let problem = format!(
+                        "has {} samples of {}; needed are {count} of {}",
+                        other.len(),
+                        other.kind(),
+                        layer.kind()
+                    );
+                    Err(Error::layer(layer.name(), problem))
+                }
+                None => Err(Error::layer(layer.name(), "was not given to the step that reads it")),
+            }
+        }
+    };
+}
+
+impl Inputs {
+    pub(super) fn new(inputs: Vec<Samples>) -> Self {
+        Self(inputs.into_iter())
+    }
+
+    take!(heights, I32, i32);
+    take!(codes, U8, u8);
+    take!(areas, F64, f64);
+    take!(numbers, U32, u32);
+}
+
+/// Reads the index of a cell of the map.
+pub(super) fn index(map: &Map, reader: &mut Reader<'_>) -> Result<u64> {
+    let index = u64::try_from(reader.near()?).unwrap_or(u64::MAX);
+    if index < map.tiling.index([map.grid.rows(), 0]) { Ok(index) } else { Err(reader.damaged()) }
+}
+
+/// The one outlet of a map that has none ([`Land::parts`]), handed on from step to step.
+pub(super) fn hand_on(what: &'static str, summaries: &dyn Summaries) -> Result<Option<u64>> {
+    Reader::new(what, 0, &summaries.read(0)?)?.option()
+}
+
+/// Bytes of a list of messages, beside their own.
+pub(super) fn messages(tiling: &Tiling) -> u64 {
+    /// A vector, what the allocator keeps of it, and that a message grows in steps.
+    const EACH: u64 = 64;
+    EACH * tiling.count() as u64
+}
+
+/// A message that says no more than where that outlet is.
+pub(super) fn only(stand_in: Option<u64>) -> Vec<u8> {
+    let mut writer = Writer::new();
+    writer.option(stand_in);
+    writer.finish()
+}

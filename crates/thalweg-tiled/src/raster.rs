@@ -1,0 +1,184 @@
+//! [`Classes`]: the flats of a tile that go on beyond it, and distances over them.
+
+use crate::codec::{Reader, Writer};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Size;
+use thalweg_flow::STEPS;
+
+/// A cell of the tile, on a flat that goes on in another tile.
+pub(super) const FLAT: u8 = 1;
+/// On such a flat, beside a cell of its height that drains.
+pub(super) const DRAINS: u8 = 2;
+/// On such a flat, beside higher ground.
+pub(super) const HIGHER: u8 = 4;
+/// A cell beside the tile, on such a flat.
+pub(super) const BEYOND: u8 = 8;
+
+/// Not reached.
+pub(super) const FAR: u32 = u32::MAX;
+
+/// What of those a tile's cells are, with the cells round it.
+pub(super) struct Classes {
+    /// The tile's rows and columns.
+    pub(super) size: Size,
+    /// Row by row, with one cell more on each side.
+    pub(super) cells: Vec<u8>,
+}
+
+impl Classes {
+    pub(super) fn new(size: Size) -> Self {
+        Self { size, cells: vec![0; (size[0] + 2) * (size[1] + 2)] }
+    }
+
+    /// Index of a cell counted from the tile's first; the cells round it have rows and columns from −1 on.
+    #[inline(always)]
+    pub(super) fn at(&self, i: isize, j: isize) -> usize {
+        ((i + 1) * (self.size[1] as isize + 2) + j + 1) as usize
+    }
+
+    /// From a cell's index to its neighbours'.
+    fn offsets(&self) -> [isize; 8] {
+        STEPS.map(|[di, dj]| di * (self.size[1] as isize + 2) + dj)
+    }
+
+    /// The places round the tile, row by row: rows and columns counted from its first cell.
+    pub(super) fn ring(size: Size) -> impl Iterator<Item = [isize; 2]> {
+        let [rows, cols] = size.map(|n| n as isize);
+        (-1..=rows).flat_map(move |i| {
+            let step = if i < 0 || i == rows { 1 } else { cols as usize + 1 };
+            (-1..=cols).step_by(step).map(move |j| [i, j])
+        })
+    }
+
+    /// The indices of the cells round the tile that are of a flat of the tile's, row by row.
+    pub(super) fn beyond(&self) -> Vec<u32> {
+        let offsets = self.offsets();
+        let [rows, cols] = self.size.map(|n| n as isize);
+        let touches = |[i, j]: [isize; 2]| {
+            let k = self.at(i, j);
+            let near = STEPS
+                .iter()
+                .zip(offsets)
+                .filter(|([di, dj], _)| (0..rows).contains(&(i + di)) && (0..cols).contains(&(j + dj)));
+            let near = near.map(|(_, offset)| k.wrapping_add_signed(offset));
+            (self.cells[k] & BEYOND != 0 && near.into_iter().any(|n| self.cells[n] & FLAT != 0)).then_some(k as u32)
+        };
+        Self::ring(self.size).filter_map(touches).collect()
+    }
+
+    /// Whether no flat goes on beyond the tile.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.cells.iter().any(|class| class & FLAT != 0)
+    }
+
+    /// The classes of the tile's own cells as runs.
+    pub(super) fn write(&self, writer: &mut Writer) {
+        let cols = self.size[1] as isize;
+        let mut run = (0, 0);
+        for i in 0..self.size[0] as isize {
+            for class in &self.cells[self.at(i, 0)..self.at(i, cols)] {
+                if *class != run.1 {
+                    writer.number(run.0 << 3 | u64::from(run.1));
+                    run = (0, *class);
+                }
+                run.0 += 1;
+            }
+        }
+        writer.number(run.0 << 3 | u64::from(run.1));
+    }
+
+    pub(super) fn read(size: Size, reader: &mut Reader<'_>) -> Result<Self> {
+        let mut classes = Self::new(size);
+        let (mut i, mut j) = (0, 0);
+        while i < size[0] {
+            let run = reader.number()?;
+            let (mut left, class) = (run >> 3, (run & 7) as u8);
+            // Of the first run alone there may be nothing.
+            if (left == 0 && (i, j) != (0, 0)) || (class != 0 && class & FLAT == 0) {
+                return Err(reader.damaged());
+            }
+            while left > 0 {
+                let here = (size[1] - j).min(usize::try_from(left).unwrap_or(usize::MAX));
+                if i == size[0] {
+                    return Err(reader.damaged());
+                }
+                let start = classes.at(i as isize, j as isize);
+                classes.cells[start..start + here].fill(class);
+                left -= here as u64;
+                j += here;
+                if j == size[1] {
+                    (i, j) = (i + 1, 0);
+                }
+            }
+        }
+        Ok(classes)
+    }
+
+    /// Steps to each cell from the cells of a class, which are `first` steps away themselves, and from cells `beyond` the tile, whose
+    /// steps are known: breadth-first, each when its turn comes.
+    pub(super) fn measure(&self, class: u8, first: u32, beyond: &[(u32, u32)]) -> Vec<u32> {
+        let mut steps = vec![FAR; self.cells.len()];
+        let mut queue: Vec<u32> = Vec::new();
+        for (k, here) in self.cells.iter().enumerate() {
+            if here & class != 0 {
+                steps[k] = first;
+                queue.push(k as u32);
+            }
+        }
+        let mut beyond: Vec<(u32, u32)> =
+            beyond.iter().filter(|(_, steps)| *steps != FAR).map(|(k, s)| (*s, *k)).collect();
+        beyond.sort_unstable();
+        let mut beyond = beyond.into_iter().peekable();
+        let offsets = self.offsets();
+        let mut next = 0;
+        loop {
+            let known = queue.get(next).map(|k| (steps[*k as usize], *k));
+            let (here, k) = match (known, beyond.peek()) {
+                (Some(own), Some(other)) if other.0 < own.0 => *other,
+                (Some(own), _) => own,
+                (None, Some(other)) => *other,
+                (None, None) => return steps,
+            };
+            if known == Some((here, k)) {
+                next += 1;
+            } else {
+                beyond.next();
+            }
+            let there = here.saturating_add(1);
+            for offset in offsets {
+                // Round the tile nothing is of its own flats, and beyond that lies nothing.
+                let n = (k as usize).wrapping_add_signed(offset);
+                if self.cells.get(n).is_some_and(|class| class & FLAT != 0) && steps[n] == FAR {
+                    steps[n] = there;
+                    queue.push(n as u32);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::Key;
+
+    #[test]
+    fn runs_come_back() {
+        for seed in 0..200u64 {
+            let key = Key::new(seed, "runs");
+            let mut classes = Classes::new([1 + seed as usize % 7, 1 + seed as usize % 5]);
+            let share = (seed % 4) as f64 / 3.0;
+            for (i, j) in (0..classes.size[0] as isize).flat_map(|i| (0..classes.size[1] as isize).map(move |j| (i, j)))
+            {
+                let (k, draw) = (classes.at(i, j), key.cell([i as i64, j as i64]));
+                classes.cells[k] = if draw.unit() < share { FLAT | (draw.bits() >> 9) as u8 & 6 } else { 0 };
+            }
+            let mut writer = Writer::new();
+            classes.write(&mut writer);
+            let bytes = writer.finish();
+            let mut reader = Reader::new("runs", 0, &bytes).unwrap();
+            assert_eq!(Classes::read(classes.size, &mut reader).unwrap().cells, classes.cells);
+            reader.end().unwrap();
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Records one after another in a part of a tile's summary, read a few bytes at a time: whoever reads those of many tiles at once holds
+//! little of each.
+
+use std::ops::Range;
+
+use crate::Summaries;
+use crate::codec::damaged;
+use thalweg_core::base::error::Result;
+
+/// Bytes of a summary that are held at once, beside a record that is longer.
+const HELD: usize = 4096;
+
+/// Bytes before a record: its key and its length.
+const HEAD: usize = 12;
+
+/// Memory of a reader.
+pub(super) const READER: u64 = (HELD + size_of::<Records<'static>>()) as u64;
+
+/// Puts a record after others.
+pub(super) fn put(bytes: &mut Vec<u8>, key: u64, record: &[u8]) {
+    bytes.extend(key.to_le_bytes());
+    // A tile has fewer than 2³⁰ cells, and to each belong but few bytes.
+    bytes.extend((record.len() as u32).to_le_bytes());
+    bytes.extend(record);
+}
+
+/// A reader of records.
+pub(super) struct Records<'a> {
+    summaries: &'a dyn Summaries,
+    what: &'static str,
+    tile: usize,
+    /// Bytes of the summary that were not taken yet.
+    left: Range<usize>,
+    /// The first of these.
+    held: Vec<u8>,
+    /// Key and length of the next record.
+    next: Option<(u64, usize)>,
+}
+
+impl<'a> Records<'a> {
+    /// Of these bytes of a tile's summary; `what` they are, for messages.
+    pub(super) fn new(
+        summaries: &'a dyn Summaries,
+        what: &'static str,
+        tile: usize,
+        bytes: Range<usize>,
+    ) -> Result<Self> {
+        let mut records = Self { summaries, what, tile, left: bytes, held: Vec::new(), next: None };
+        records.advance()?;
+        Ok(records)
+    }
+
+    /// The key of the next record.
+    pub(super) fn key(&self) -> Option<u64> {
+        self.next.map(|(key, _)| key)
+    }
+
+    /// The next record, if there is one.
+    pub(super) fn take(&mut self) -> Result<Vec<u8>> {
+        let length = self.next.map_or(0, |(_, length)| length);
+        let record = self.bytes(length)?;
+        self.advance()?;
+        Ok(record)
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        self.next = None;
+        if !self.left.is_empty() {
+            let head = self.bytes(HEAD)?;
+            let (key, length) = head.split_at(8);
+            let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+            self.next = Some((number(key), number(length) as usize));
+        }
+        Ok(())
+    }
+
+    /// The next so many bytes.
+    fn bytes(&mut self, count: usize) -> Result<Vec<u8>> {
+        if count > self.left.len() {
+            return Err(damaged(self.what, self.tile));
+        }
+        if count > self.held.len() {
+            let upto = self.left.end.min(self.left.start + count.max(HELD));
+            self.held = self.summaries.part(self.tile, self.left.start..upto)?.into_owned();
+        }
+        self.left.start += count;
+        let rest = self.held.split_off(count);
+        Ok(std::mem::replace(&mut self.held, rest))
+    }
+}

@@ -1,0 +1,555 @@
+//! Counts, basins and streams of every cell; streams put together as lines out of the pieces that tiles have of them; their orders.
+
+use rayon::prelude::*;
+
+use crate::catchments::{Told, Ways, within};
+use crate::codec::{Reader, Writer};
+use crate::layer::TileLayer;
+use crate::part::{Inputs, Map, SharedMap, messages};
+use crate::stream_paths::StreamPath;
+use crate::tiling::Rim;
+use crate::{Finding, Product, Step, Summaries};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::{Directions, accumulate};
+use thalweg_io::Samples;
+
+const SUMMARY: &str = "summary of streams";
+const ANSWER: &str = "answer of streams";
+
+/// Catchments, basins, and the tile's pieces of streams.
+pub(super) struct Gather(pub(super) SharedMap);
+
+/// Strahler's orders.
+pub(super) struct Orders(pub(super) SharedMap);
+
+/// The streams of a tile.
+struct TileStreams<'a> {
+    directions: &'a Directions,
+    is_stream: &'a dyn Fn(usize) -> bool,
+    /// For each cell the streams that run into it, from this tile and others.
+    tributaries: Vec<u8>,
+}
+
+impl<'a> TileStreams<'a> {
+    /// `others` are for each cell of the rim the neighbours on other tiles from which a stream comes.
+    fn of(directions: &'a Directions, is_stream: &'a dyn Fn(usize) -> bool, others: &[u8]) -> Self {
+        let mut tributaries = vec![0u8; directions.len()];
+        for k in (0..directions.len()).filter(|k| is_stream(*k)) {
+            if let Some(n) = directions.next(k).and_then(|n| tributaries.get_mut(n)) {
+                *n += 1;
+            }
+        }
+        let [_, cols] = directions.size();
+        for ([i, j], others) in Rim(directions.size()).cells().zip(others) {
+            // Of directions from elsewhere more may seem to come than there are neighbours.
+            let count = &mut tributaries[i * cols + j];
+            *count = count.saturating_add(others.count_ones() as u8);
+        }
+        Self { directions, is_stream, tributaries }
+    }
+
+    /// The stream cell of this tile that stream cell `k` drains to.
+    fn onward(&self, k: usize) -> Option<usize> {
+        self.directions.next(k).filter(|n| *n < self.directions.len() && (self.is_stream)(*n))
+    }
+}
+
+/// What a piece of a stream comes to within its tile, or where a stream comes from another tile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum End {
+    /// It goes on in another tile; on a cell where a stream comes in, it goes on in this one.
+    Onward,
+    /// A junction: the water of others is in the count there.
+    Junction,
+    /// An outlet.
+    Outlet,
+}
+
+impl End {
+    fn of(code: u8) -> Option<Self> {
+        [Self::Onward, Self::Junction, Self::Outlet].get(usize::from(code)).copied()
+    }
+}
+
+impl Step for Gather {
+    fn name(&self) -> &'static str {
+        "streams"
+    }
+
+    fn reads(&self) -> &[(TileLayer, usize)] {
+        &[(TileLayer::Direction, 0), (TileLayer::Filled, 0)]
+    }
+
+    fn writes(&self) -> &[TileLayer] {
+        &[TileLayer::Area, TileLayer::Basin]
+    }
+
+    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let map = &self.0;
+        let ways = Ways::find(map, tile, &mut Inputs::new(inputs))?;
+        let told = Told::read(tile, &ways, answer)?;
+        let (size, cells) = (ways.window.size, ways.filled.len());
+        let mut numbers = vec![0u32; cells];
+        for (end, number) in ways.nodes.iter().zip(&told.numbers) {
+            numbers[*end as usize] = *number;
+        }
+        let basin = |(end, height): (&u32, &i32)| {
+            if map.is_dry(*height) { numbers.get(*end as usize).copied().unwrap_or(0) } else { 0 }
+        };
+        let basins: Vec<u32> = ways.ends.as_slice().iter().zip(&ways.filled).map(basin).collect();
+        drop(numbers);
+        let mut weights = Field::new(size, 1i64);
+        for (cell, inflow) in Rim(size).cells().zip(&told.inflows) {
+            let inflow = i64::try_from(*inflow).unwrap_or(i64::MAX);
+            weights[(cell[0], cell[1])] = inflow.saturating_add(1);
+        }
+        let counts = accumulate::weighted(&ways.directions, &weights)?;
+        drop(weights);
+        let summary = pieces(map, &ways, &told, &counts);
+        let area = map.grid.cell_area();
+        let areas = counts.as_slice().iter().map(|count| *count as f64 * area).collect();
+        Ok((vec![Samples::F64(areas), Samples::U32(basins)], summary))
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        let map = &self.0;
+        map.tiling.check_count(summaries.count())?;
+        let tiles = (0..map.tiling.count()).into_par_iter();
+        let tiles = tiles.map(|tile| TilePieces::read(map, tile, &summaries.read(tile)?));
+        let network = Network { map, tiles: tiles.collect::<Result<Vec<_>>>()? };
+        let (streams, arrivals) = network.join()?;
+        let answers = network.tiles.iter().zip(arrivals).map(|(tile, arrivals)| {
+            let mut writer = Writer::new();
+            writer.number(tile.doors.len() as u64);
+            for (place, door) in tile.doors.iter().enumerate() {
+                writer.number(door.place.into());
+                writer.byte(door.streams);
+                for d in (0..8).filter(|d| door.streams >> d & 1 == 1) {
+                    let here =
+                        arrivals.binary_search_by_key(&(place as u32, d), |arrival| (arrival.door, arrival.from));
+                    writer.byte(here.map_or(0, |at| streams.orders[arrivals[at].stream as usize]));
+                }
+            }
+            writer.finish()
+        });
+        let answers = answers.collect();
+        for id in 0..streams.heads.len() {
+            found(Product::Stream(network.path(&streams, id, summaries)?))?;
+        }
+        Ok(answers)
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        let (links, rims) = (most_links(&self.0), self.0.tiling.rims());
+        // A piece begins where a link does, or comes in over a rim; then for each link its head, the one below, order, magnitude, what waits.
+        const LINK: u64 = 16 + 4 + 1 + 4 + 4 + 2 + 4;
+        let [pieces, doors, arrivals] = [size_of::<Piece>(), size_of::<Door>(), size_of::<Arrival>()].map(|n| n as u64);
+        3 * messages(&self.0.tiling) + pieces * (links + rims) + (doors + arrivals + 6) * rims + LINK * links
+    }
+
+    fn finds(&self) -> Finding {
+        Finding::Streams { at_most: most_links(&self.0) }
+    }
+}
+
+/// No map has more links: sources share no cell of their catchments, and junctions are fewer than sources.
+fn most_links(map: &Map) -> u64 {
+    let cells = map.tiling.index([map.grid.rows(), 0]);
+    cells.min(2 * (cells / map.least.max(1)))
+}
+
+/// The tile's pieces of streams, and where streams come from other tiles.
+fn pieces(map: &Map, ways: &Ways, told: &Told, counts: &Field<i64>) -> Vec<u8> {
+    let cols = ways.window.size[1];
+    let rim = Rim(ways.window.size);
+    let is_stream = |k: usize| counts[k] as u64 >= map.least && map.is_dry(ways.filled[k]);
+    let streams = TileStreams::of(&ways.directions, &is_stream, &told.streams);
+    let tributaries = |k: usize| streams.tributaries[k];
+    // Where a stream leaves the tile for a cell above the sea, it goes on: there its catchment is no less.
+    let leaves = |k: usize| {
+        let place = rim.place([k / cols, k % cols])?;
+        let exit = ways.exits[place]?;
+        ways.node(k).filter(|node| told.onward[*node]).map(|_| exit)
+    };
+    let goes_on = |k: usize| streams.onward(k).is_some() || leaves(k).is_some();
+    let end = |k: usize| if tributaries(k) > 1 { End::Junction } else { End::Outlet };
+    let mut writer = Writer::new();
+    let doors: Vec<(usize, usize)> = rim.cells().map(|[i, j]| i * cols + j).enumerate().collect();
+    let doors: Vec<_> = doors.into_iter().filter(|(place, k)| told.streams[*place] != 0 && is_stream(*k)).collect();
+    writer.number(doors.len() as u64);
+    for (place, k) in &doors {
+        let kind = if tributaries(*k) == 1 && goes_on(*k) { End::Onward } else { end(*k) };
+        writer.number(*place as u64);
+        writer.byte(told.streams[*place]);
+        writer.byte(kind as u8);
+        writer.near(ways.filled[*k].into());
+        writer.number(counts[*k] as u64);
+    }
+    let comes_in =
+        |k: usize| rim.place([k / cols, k % cols]).is_some_and(|place| told.streams[place] != 0) && tributaries(k) == 1;
+    let begins = |k: &usize| is_stream(*k) && goes_on(*k) && (tributaries(*k) != 1 || comes_in(*k));
+    let starts: Vec<usize> = (0..ways.filled.len()).filter(begins).collect();
+    writer.number(starts.len() as u64);
+    for start in starts {
+        writer.number(start as u64);
+        writer.near(ways.filled[start].into());
+        let (mut steps, mut at) = (Vec::new(), start);
+        let (kind, before, last) = loop {
+            let Some(next) = streams.onward(at) else {
+                steps.extend(leaves(at));
+                break (End::Onward, at, at);
+            };
+            steps.push(ways.directions[at]);
+            if tributaries(next) > 1 || !goes_on(next) {
+                break (end(next), at, next);
+            }
+            at = next;
+        };
+        // Steps within a tile without circles are fewer than its cells.
+        writer.number(steps.len() as u64);
+        writer.bytes(&steps);
+        writer.byte(kind as u8);
+        writer.near(ways.filled[last].into());
+        let lowest = if kind == End::Outlet { last } else { before };
+        writer.number(counts[lowest] as u64);
+    }
+    writer.finish()
+}
+
+/// Where streams come into a tile over its rim.
+struct Door {
+    place: u32,
+    /// The neighbours that they come from.
+    streams: u8,
+    kind: End,
+    height: i32,
+    count: u64,
+}
+
+/// A stream's cells in one tile, and the one that it steps on to.
+struct Piece {
+    /// Index in the tile of its first cell.
+    start: u32,
+    kind: End,
+    /// Its last step.
+    step: u8,
+    /// Where its steps lie among the bytes of the summary, and how many there are.
+    steps: [u32; 2],
+    /// Of its first and its last cell.
+    heights: [i32; 2],
+    count: u64,
+    /// Index in the map of its last cell.
+    last: u64,
+}
+
+/// A tile's summary, read.
+struct TilePieces {
+    doors: Vec<Door>,
+    pieces: Vec<Piece>,
+}
+
+impl TilePieces {
+    fn read(map: &Map, tile: usize, summary: &[u8]) -> Result<Self> {
+        let mut reader = Reader::new(SUMMARY, tile, summary)?;
+        let window = map.tiling.window(tile);
+        let rim = Rim(window.size).len();
+        let mut doors: Vec<Door> = Vec::new();
+        for _ in 0..reader.count()? {
+            let (place, streams) = (reader.below(rim)? as u32, reader.byte()?);
+            let kind = End::of(reader.byte()?).ok_or_else(|| reader.damaged())?;
+            let (height, count) = (reader.near_i32()?, reader.number()?);
+            if doors.last().is_some_and(|last| last.place >= place) {
+                return Err(reader.damaged());
+            }
+            doors.push(Door { place, streams, kind, height, count });
+        }
+        doors.shrink_to_fit();
+        let mut pieces: Vec<Piece> = Vec::new();
+        for _ in 0..reader.count()? {
+            let (start, height) = (reader.below(window.size[0] * window.size[1])? as u32, reader.near_i32()?);
+            let count = reader.count()?;
+            // A tile's messages are some bytes a cell: within 32 bits.
+            let at = u32::try_from(summary.len() - reader.left()).map_err(|_| reader.damaged())?;
+            let mut last = cell_of(window, start);
+            let mut step = None;
+            for next in reader.bytes(count)? {
+                let to = (*next < 8).then(|| map.tiling.step(last, usize::from(*next))).flatten();
+                last = to.ok_or_else(|| reader.damaged())?;
+                step = Some(*next);
+            }
+            let step = step.ok_or_else(|| reader.damaged())?;
+            let kind = End::of(reader.byte()?).ok_or_else(|| reader.damaged())?;
+            let (end, cells) = (reader.near_i32()?, reader.number()?);
+            if pieces.last().is_some_and(|last| last.start >= start) {
+                return Err(reader.damaged());
+            }
+            let last = map.tiling.index(last);
+            pieces.push(Piece {
+                start,
+                kind,
+                step,
+                steps: [at, count as u32],
+                heights: [height, end],
+                count: cells,
+                last,
+            });
+        }
+        pieces.shrink_to_fit();
+        reader.end()?;
+        Ok(Self { doors, pieces })
+    }
+}
+
+/// The cell of the map of an index in a tile.
+fn cell_of(window: Window, k: u32) -> [usize; 2] {
+    [window.start[0] + k as usize / window.size[1], window.start[1] + k as usize % window.size[1]]
+}
+
+/// A stream that comes into a tile.
+struct Arrival {
+    /// Number of the door.
+    door: u32,
+    /// The neighbour that it comes from.
+    from: u8,
+    stream: u32,
+}
+
+/// The streams of the whole map, without their cells.
+struct Streams {
+    /// For each its first cell's index in the map, its first piece's tile and number.
+    heads: Vec<(u64, u32, u32)>,
+    /// For each the one that it runs into, or [`NONE`].
+    downstream: Vec<u32>,
+    orders: Vec<u8>,
+    magnitudes: Vec<u32>,
+}
+
+/// No stream.
+const NONE: u32 = u32::MAX;
+
+/// The pieces of all tiles.
+struct Network<'a> {
+    map: &'a Map,
+    tiles: Vec<TilePieces>,
+}
+
+/// Where a stream comes out of a piece that goes on in another tile.
+struct Onward<'a> {
+    tile: usize,
+    /// The door's number.
+    at: usize,
+    door: &'a Door,
+    /// The piece that it goes on in.
+    piece: Option<usize>,
+}
+
+fn broken() -> Error {
+    Error::value("pieces of streams", "some that do not meet", "those of the tiles of one map")
+}
+
+impl Network<'_> {
+    fn door(&self, tile: usize, place: usize) -> Option<(usize, &Door)> {
+        let doors = &self.tiles[tile].doors;
+        doors.binary_search_by_key(&place, |door| door.place as usize).ok().map(|at| (at, &doors[at]))
+    }
+
+    /// What begins where a stream only comes in is no head.
+    fn is_head(&self, tile: usize, piece: &Piece) -> bool {
+        let size = self.map.tiling.window(tile).size;
+        let place = Rim(size).place([piece.start as usize / size[1], piece.start as usize % size[1]]);
+        place.and_then(|place| self.door(tile, place)).is_none_or(|(_, door)| door.kind != End::Onward)
+    }
+
+    fn onward(&self, piece: &Piece) -> Result<Option<Onward<'_>>> {
+        if piece.kind != End::Onward {
+            return Ok(None);
+        }
+        let last = self.map.tiling.cell(piece.last);
+        let (tile, place) = self.map.tiling.place(last);
+        let (at, door) = place.and_then(|place| self.door(tile, place)).ok_or_else(broken)?;
+        let piece = match door.kind {
+            End::Onward => {
+                let window = self.map.tiling.window(tile);
+                let start = (last[0] - window.start[0]) * window.size[1] + last[1] - window.start[1];
+                let pieces = &self.tiles[tile].pieces;
+                Some(pieces.binary_search_by_key(&start, |piece| piece.start as usize).map_err(|_| broken())?)
+            }
+            _ => None,
+        };
+        Ok(Some(Onward { tile, at, door, piece }))
+    }
+
+    /// Puts the pieces of all tiles together: the streams, and for each tile what comes in, in the order of its doors.
+    fn join(&self) -> Result<(Streams, Vec<Vec<Arrival>>)> {
+        let tiling = &self.map.tiling;
+        let mut heads: Vec<(u64, u32, u32)> = Vec::new();
+        for (tile, pieces) in self.tiles.iter().enumerate() {
+            let window = tiling.window(tile);
+            for (number, piece) in pieces.pieces.iter().enumerate().filter(|(_, piece)| self.is_head(tile, piece)) {
+                // There are fewer tiles than bytes of memory for their messages, and fewer pieces than cells of a tile.
+                heads.push((tiling.index(cell_of(window, piece.start)), tile as u32, number as u32));
+            }
+        }
+        if heads.len() >= NONE as usize || self.tiles.len() >= NONE as usize {
+            return Err(Error::value("streams", heads.len(), format!("fewer than {NONE}: numbers have 32 bits")));
+        }
+        heads.par_sort_unstable();
+        let mut arrivals: Vec<Vec<Arrival>> = self.tiles.iter().map(|_| Vec::new()).collect();
+        let mut downstream = Vec::with_capacity(heads.len());
+        // No stream has more pieces than there are.
+        let mut left: usize = self.tiles.iter().map(|tile| tile.pieces.len()).sum();
+        for (id, (_, tile, number)) in heads.iter().enumerate() {
+            let mut piece = &self.tiles[*tile as usize].pieces[*number as usize];
+            loop {
+                left = left.checked_sub(1).ok_or_else(broken)?;
+                let Some(Onward { tile, at, piece: next, .. }) = self.onward(piece)? else { break };
+                arrivals[tile].push(Arrival { door: at as u32, from: piece.step ^ 4, stream: id as u32 });
+                let Some(next) = next else { break };
+                piece = &self.tiles[tile].pieces[next];
+            }
+            let below = heads.binary_search_by_key(&piece.last, |head| head.0);
+            downstream.push(below.map_or(NONE, |id| id as u32));
+        }
+        arrivals.iter_mut().for_each(|arrivals| arrivals.sort_unstable_by_key(|arrival| (arrival.door, arrival.from)));
+        let (orders, magnitudes) = order(&downstream);
+        Ok((Streams { heads, downstream, orders, magnitudes }, arrivals))
+    }
+
+    /// A stream with its cells, which are taken from the summaries.
+    fn path(&self, streams: &Streams, id: usize, summaries: &dyn Summaries) -> Result<StreamPath> {
+        let (head, tile, number) = streams.heads[id];
+        let (mut tile, mut piece) = (tile as usize, &self.tiles[tile as usize].pieces[number as usize]);
+        let mut path = StreamPath {
+            head: self.map.tiling.cell(head),
+            order: streams.orders[id].into(),
+            magnitude: streams.magnitudes[id],
+            downstream: Some(streams.downstream[id]).filter(|below| *below != NONE),
+            ..StreamPath::default()
+        };
+        path.heights[0] = Height(piece.heights[0]);
+        loop {
+            let [at, count] = piece.steps.map(|n| n as usize);
+            path.steps.extend_from_slice(&summaries.part(tile, at..at + count)?);
+            (path.heights[1], path.cells) = (Height(piece.heights[1]), piece.count);
+            let Some(onward) = self.onward(piece)? else { break };
+            path.heights[1] = Height(onward.door.height);
+            if onward.door.kind == End::Outlet {
+                path.cells = onward.door.count;
+            }
+            let Some(next) = onward.piece else { break };
+            (tile, piece) = (onward.tile, &self.tiles[onward.tile].pieces[next]);
+        }
+        if !path.fits(self.map.tiling.size()) {
+            return Err(broken());
+        }
+        Ok(path)
+    }
+}
+
+/// Orders and magnitudes of streams, each after those that run into it.
+fn order(downstream: &[u32]) -> (Vec<u8>, Vec<u32>) {
+    let mut waits = vec![0u32; downstream.len()];
+    for below in downstream.iter().filter(|below| **below != NONE) {
+        waits[*below as usize] += 1;
+    }
+    let mut tops = vec![Top::default(); downstream.len()];
+    let (mut orders, mut magnitudes) = (vec![0u8; downstream.len()], vec![0u32; downstream.len()]);
+    let mut ready: Vec<u32> = (0..downstream.len() as u32).filter(|id| waits[*id as usize] == 0).collect();
+    while let Some(id) = ready.pop().map(|id| id as usize) {
+        orders[id] = tops[id].order();
+        magnitudes[id] = magnitudes[id].max(1);
+        if downstream[id] != NONE {
+            let below = downstream[id] as usize;
+            tops[below].take(orders[id]);
+            magnitudes[below] = magnitudes[below].saturating_add(magnitudes[id]);
+            waits[below] -= 1;
+            if waits[below] == 0 {
+                ready.push(below as u32);
+            }
+        }
+    }
+    (orders, magnitudes)
+}
+
+/// The greatest order that has come to a cell, and whether more than one has it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Top {
+    greatest: u8,
+    twice: bool,
+}
+
+impl Top {
+    fn take(&mut self, order: u8) {
+        self.twice = order == self.greatest || (self.twice && order < self.greatest);
+        self.greatest = self.greatest.max(order);
+    }
+
+    /// Strahler's order there; a source's if nothing has come. No map has streams enough for more than 255.
+    fn order(self) -> u8 {
+        self.greatest.saturating_add(u8::from(self.twice)).max(1)
+    }
+}
+
+impl Step for Orders {
+    fn name(&self) -> &'static str {
+        "orders"
+    }
+
+    fn reads(&self) -> &[(TileLayer, usize)] {
+        &[(TileLayer::Direction, 0), (TileLayer::Filled, 0), (TileLayer::Area, 0)]
+    }
+
+    fn writes(&self) -> &[TileLayer] {
+        &[TileLayer::Order]
+    }
+
+    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let map = &self.0;
+        map.tiling.check(tile)?;
+        let window = map.tiling.window(tile);
+        let mut inputs = Inputs::new(inputs);
+        let codes = inputs.codes(TileLayer::Direction, window)?;
+        let filled = inputs.heights(TileLayer::Filled, window)?;
+        let areas = inputs.areas(TileLayer::Area, window)?;
+        let (directions, _) = within(map, window, codes)?;
+        // Areas rise with counts: the least count's tells them apart.
+        let least = map.least as f64 * map.grid.cell_area();
+        let is_stream = |k: usize| areas[k] >= least && map.is_dry(filled[k]);
+        let streams = TileStreams::of(&directions, &is_stream, &[]);
+        let mut tops = vec![Top::default(); directions.len()];
+        let mut reader = Reader::new(ANSWER, tile, answer)?;
+        let rim = Rim(window.size);
+        for _ in 0..reader.count()? {
+            let [i, j] = rim.cell(reader.below(rim.len())?);
+            for _ in 0..reader.byte()?.count_ones() {
+                tops[i * window.size[1] + j].take(reader.byte()?);
+            }
+        }
+        reader.end()?;
+        let mut waits = streams.tributaries.clone();
+        let mut orders = vec![0u8; directions.len()];
+        for first in 0..directions.len() {
+            let mut next = Some(first).filter(|k| is_stream(*k) && streams.tributaries[*k] == 0);
+            // Each walk goes on as far as it is the last to come.
+            while let Some(k) = next {
+                orders[k] = tops[k].order();
+                next = streams.onward(k).filter(|n| {
+                    tops[*n].take(orders[k]);
+                    waits[*n] -= 1;
+                    waits[*n] == 0
+                });
+            }
+        }
+        Ok((vec![Samples::U8(orders)], Writer::new().finish()))
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        self.0.tiling.check_count(summaries.count()).map(|()| Vec::new())
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        0
+    }
+}

@@ -1,6 +1,0 @@
-//! How things declare themselves: parameters, the keys of a recipe, things kept in tables. Each stands once, and all who need it
-//! read it there.
-
-pub(crate) mod codec;
-pub(crate) mod keys;
-pub mod params;
