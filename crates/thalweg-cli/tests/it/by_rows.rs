@@ -1,23 +1,13 @@
 //! Commands on maps of Zarr, and on files that memory does not hold: what they write and tell is what they do otherwise.
 #![cfg(target_os = "linux")]
 
-use std::process::{Command, Output};
-
 use crate::support::{Place, text};
 use serde_json::Value;
 use thalweg::io::{SaveOptions, save};
 use thalweg::{Field, Grid, Height, Terrain};
 
-/// Runs a line within so many mebibytes of address space.
-fn limited(place: &Place, line: &str, mebibytes: u64) -> Output {
-    let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", mebibytes * 1024);
-    let mut command = Command::new("bash");
-    command.args(["-c", &script, env!("CARGO_BIN_EXE_thalweg")]).args(line.split_whitespace());
-    command.env("RAYON_NUM_THREADS", "2").current_dir(place.path("")).output().unwrap()
-}
-
 fn works(place: &Place, line: &str, mebibytes: u64) -> String {
-    let output = limited(place, line, mebibytes);
+    let output = place.run_limited(line, mebibytes);
     assert!(output.status.success(), "{line}: {}", text(&output.stderr));
     text(&output.stdout) + &text(&output.stderr)
 }
@@ -78,7 +68,7 @@ fn what_memory_does_not_hold_goes_by_rows() {
     place.works(&line("a.png"));
     // What a process begins with differs from machine to machine: one that is refused by rows tells how much it lacks.
     let lacks = |mebibytes: u64| {
-        let message = text(&limited(&place, &line("b.png"), mebibytes).stderr);
+        let message = text(&place.run_limited(&line("b.png"), mebibytes).stderr);
         let told = numbers(&message);
         (message.contains("by rows needs") && told.len() == 2).then(|| (told[0] - told[1]) / (1 << 20))
     };
@@ -87,14 +77,14 @@ fn what_memory_does_not_hold_goes_by_rows() {
     let said = works(&place, &line("b.png"), enough);
     assert!(said.contains("by rows: at most "), "{said}");
     assert!(place.read("a.png") == place.read("b.png"));
-    let refused = limited(&place, "shade dem.tif -o c.png --layer wetness", enough);
+    let refused = place.run_limited("shade dem.tif -o c.png --layer wetness", enough);
     let message = text(&refused.stderr);
     assert!(!refused.status.success() && message.contains("--layer") && message.contains("by rows"), "{message}");
     assert!(!place.path("c.png").exists());
 
     place.works("crop dem.tif -o part.tif --window 0,0,500,4000");
     let whole: Value = serde_json::from_str(&place.works("measure part.tif --json")).unwrap();
-    let output = limited(&place, "measure part.tif --json", enough);
+    let output = place.run_limited("measure part.tif --json", enough);
     let message = text(&output.stderr);
     assert!(output.status.success() && message.contains("left out"), "{message}");
     let found: Value = serde_json::from_str(text(&output.stdout).lines().last().unwrap()).unwrap();
@@ -111,7 +101,7 @@ fn what_memory_does_not_hold_goes_by_rows() {
         (told(place.works("info dem.tif --json")), told(works(&place, "info dem.tif --json", enough - 60)));
     assert_eq!(whole, found);
     for (line, name) in [("mesh dem.tif -o a.glb", "a.glb"), ("normals dem.tif -o n.png", "n.png")] {
-        let refused = limited(&place, line, enough);
+        let refused = place.run_limited(line, enough);
         let message = text(&refused.stderr);
         assert!(!refused.status.success() && message.contains("thalweg resample dem.tif --cells "), "{message}");
         assert!(!place.path(name).exists());

@@ -242,13 +242,7 @@ fn indexed(palette: &[u8]) -> Vec<u8> {
 
 /// Runs a line within so many mebibytes of address space.
 fn limited(place: &Place, line: &str, mebibytes: u64) -> Output {
-    let mut command = Command::new("bash");
-    command
-        .args(["-c", &format!("ulimit -v {}; exec \"$0\" \"$@\"", mebibytes * 1024), env!("CARGO_BIN_EXE_thalweg")])
-        .args(line.split_whitespace())
-        .env("RAYON_NUM_THREADS", "2")
-        .current_dir(place.path(""));
-    in_time(command, line)
+    in_time(place.limited_command(line, mebibytes), line)
 }
 
 /// Under every limit a command works, or says how much it needs and how much there is. It never aborts.

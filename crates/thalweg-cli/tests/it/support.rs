@@ -49,6 +49,22 @@ impl Place {
         command
     }
 
+    /// The command, to be run here on two threads within `mebibytes` of address space.
+    #[cfg(target_os = "linux")]
+    pub fn limited_command(&self, line: &str, mebibytes: u64) -> Command {
+        let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", mebibytes * 1024);
+        let mut command = Command::new("bash");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_thalweg")]).args(line.split_whitespace());
+        command.env("RAYON_NUM_THREADS", "2").current_dir(self.0.path());
+        command
+    }
+
+    /// Runs a line within `mebibytes` of address space.
+    #[cfg(target_os = "linux")]
+    pub fn run_limited(&self, line: &str, mebibytes: u64) -> Output {
+        self.limited_command(line, mebibytes).output().unwrap()
+    }
+
     pub fn run(&self, line: &str) -> Output {
         self.command(line).output().unwrap()
     }

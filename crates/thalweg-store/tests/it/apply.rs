@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::support::finish_work;
 use thalweg::base::rng::Key;
 use thalweg::declare::params::typed;
 use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, load, save, save_layer_as};
@@ -117,12 +118,6 @@ fn same(store: &Store, expected: &BTreeMap<String, Samples>, what: &str) {
     }
 }
 
-fn finish(work: &Work) {
-    let mut pool = Pool::new(work, 2).unwrap();
-    while pool.step().unwrap().is_some() {}
-    assert!(work.is_done());
-}
-
 /// Folders of what stages handed on, below the store's.
 fn left_over(store: &Path) -> usize {
     let work = store.with_extension("work");
@@ -157,7 +152,7 @@ fn every_model_of_finite_reach_gives_by_tiles_what_it_gives_over_the_whole() {
             job.steps_at_once = Some(steps.div_ceil(3).max(1));
             let store = folder.path().join("out.zarr");
             let work = Work::open(Plan::of(Job::Apply(job), &store, side).unwrap(), Access::Alone).unwrap();
-            finish(&work);
+            finish_work(&work);
             same(work.store(), &expected, &format!("{name}, {steps} steps, tiles of {side}"));
             assert_eq!(left_over(&store), 0, "{name} leaves what its stages handed on");
             tried += 1;
@@ -200,7 +195,7 @@ fn how_many_steps_a_stage_takes_does_not_show() {
         let plan = Plan::of(Job::Apply(job), &store, 64).unwrap();
         assert_eq!(plan.stages.len(), 2 + stages, "{at_once:?}");
         let work = Work::open(plan, Access::Alone).unwrap();
-        finish(&work);
+        finish_work(&work);
         same(work.store(), &expected, &format!("{at_once:?} steps at once"));
         let ledger = &work.report().unwrap()["ledger"];
         assert_eq!(ledger["solid_change"], "0", "slides carry nothing out: {ledger}");
@@ -291,7 +286,7 @@ fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_though_its_making_is
         }
         let work = Work::open(plan(), Access::Alone).unwrap();
         assert!(work.progress()[0] > 20);
-        finish(&work);
+        finish_work(&work);
         let expected = expected(&recipe, &source);
         same(work.store(), &expected, "taken up again");
         let shard = |tile: usize| work.store().shard_path("height", tile).unwrap();
@@ -346,7 +341,7 @@ fn what_cannot_be_done_by_tiles_is_refused_with_the_reason_before_anything_is_ma
         Access::Alone,
     )
     .unwrap();
-    finish(&work);
+    finish_work(&work);
     let said = refused(&recipe, &store, &store);
     assert!(said.contains("is read too"), "{said}");
     let said = refused(&recipe, &store.join("height"), &store);
@@ -373,7 +368,7 @@ fn a_store_is_a_source_as_its_file_is() {
         let plan =
             Plan::of(Job::Apply(ApplyJob::of(&recipe, source, LoadOptions::default()).unwrap()), &store, 64).unwrap();
         let work = Work::open(plan, Access::Alone).unwrap();
-        finish(&work);
+        finish_work(&work);
         store
     };
     let once = done(&source, "once.zarr");

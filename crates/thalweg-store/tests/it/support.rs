@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use thalweg::io::{SampleType, Samples};
-use thalweg_store::Window;
+use thalweg_store::{Pool, Window, Work};
 
 pub const KINDS: [SampleType; 7] = [
     SampleType::U8,
@@ -121,4 +121,11 @@ pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         }
     }
     found
+}
+
+/// Does all that is left of a work, on two threads.
+pub fn finish_work(work: &Work) {
+    let mut pool = Pool::new(work, 2).unwrap();
+    while pool.step().unwrap().is_some() {}
+    assert!(work.is_done());
 }

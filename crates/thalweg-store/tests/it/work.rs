@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::support::files;
+use crate::support::{files, finish_work};
 use serde_json::Value;
 use thalweg::flow::streams;
 use thalweg::io::features::save_lakes;
@@ -52,12 +52,6 @@ fn file(folder: &Path, terrain: &Terrain) -> PathBuf {
 fn job(source: &Path) -> Job {
     let job = DrainJob::of(source, LoadOptions::default()).unwrap();
     Job::Drain(DrainJob { threshold: Some(90_000.0), depressions: true, ..job })
-}
-
-fn finish(work: &Work) {
-    let mut pool = Pool::new(work, 2).unwrap();
-    while pool.step().unwrap().is_some() {}
-    assert!(work.is_done());
 }
 
 fn whole(store: &Store, layer: &str) -> Samples {
@@ -116,7 +110,7 @@ fn a_store_holds_what_a_survey_of_the_whole_gives() {
         let path = file(folder.path(), &land(seed, size));
         let plan = Plan::of(job(&path), &folder.path().join("land.zarr"), side).unwrap();
         let work = Work::open(plan, Access::Alone).unwrap();
-        finish(&work);
+        finish_work(&work);
         same(work.store(), &path);
         let report = work.report().unwrap();
         assert_eq!(report["cells"], size[0] * size[1]);
@@ -192,7 +186,7 @@ fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_alone() {
         files.map(|file| (file.path(), file.metadata().unwrap().modified().unwrap())).collect()
     };
     let known = written();
-    finish(&work);
+    finish_work(&work);
     let now = written();
     assert!(known.len() > 15 && known.iter().all(|(path, when)| now[path] == *when));
     assert_eq!(work.verify(Level::Samples).unwrap(), []);
@@ -223,7 +217,7 @@ fn a_world_s_level_goes_into_a_store_as_the_world_has_it() {
     let level = job.level;
     let store = folder.path().join("hills.zarr");
     let work = Work::open(Plan::of(Job::Build(job), &store, 100).unwrap(), Access::Alone).unwrap();
-    finish(&work);
+    finish_work(&work);
     let world = World::open(&Recipe { beyond: Beyond::Local, ..recipe }).unwrap();
     let rect = world.frame().world(level);
     assert_eq!(rect.size(), work.store().spec().size);
@@ -272,7 +266,7 @@ fn a_rectangle_of_any_level_is_as_the_world_has_it() {
         let job = BuildJob::part(recipe, Some(level), Some(within)).unwrap();
         let store = folder.path().join("part.zarr");
         let work = Work::open(Plan::of(Job::Build(job.clone()), &store, 32).unwrap(), Access::Alone).unwrap();
-        finish(&work);
+        finish_work(&work);
         let (start, size) = job.part.unwrap();
         assert!(start[1] as f64 * width <= west && (start[1] + 1) as f64 * width > west);
         assert_eq!(size, work.store().spec().size);
@@ -334,7 +328,7 @@ fn a_source_in_place_of_another_of_its_length_is_refused() {
     let said = Work::open(plan, Access::Shared).err().unwrap().to_string();
     assert!(said.contains("land.tif") && said.contains("was changed since"), "{said}");
     // Nothing of the store's layers was done: it gives way, and what was said of the first model is not heard.
-    finish(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
+    finish_work(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
     same(&Store::open_read(&store).unwrap(), &path);
     // Now it is done; another source, and other options, are refused with what is other, also as a plan in place of its own.
     std::fs::write(&path, std::fs::read(&path).unwrap()).unwrap();
@@ -355,11 +349,11 @@ fn what_another_plan_left_is_not_heard() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), &land(8, [100, 130]));
     let store = folder.path().join("land.zarr");
-    finish(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
+    finish_work(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
     std::fs::remove_dir_all(&store).unwrap();
     file(folder.path(), &land(9, [100, 130]));
     let work = Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap();
-    finish(&work);
+    finish_work(&work);
     same(work.store(), &path);
     assert_eq!(std::fs::read_dir(folder.path().join("land.work")).unwrap().count(), 1);
 }
@@ -371,7 +365,7 @@ fn files_beside_the_store_and_coordinates_are_seen_and_made_again() {
     let store = folder.path().join("land.zarr");
     let plan = || Plan::of(job(&path), &store, 64).unwrap();
     let work = Work::open(plan(), Access::Alone).unwrap();
-    finish(&work);
+    finish_work(&work);
     let good = files(folder.path());
     let spoil = || {
         std::fs::remove_file(beside(&store, "streams.fgb")).unwrap();
@@ -406,7 +400,7 @@ fn files_beside_the_store_and_coordinates_are_seen_and_made_again() {
     std::fs::remove_file(store.join("y/zarr.json")).unwrap();
     let work = Work::open(plan(), Access::Alone).unwrap();
     assert!(!work.is_done());
-    finish(&work);
+    finish_work(&work);
     assert!(files(folder.path()) == good);
 }
 
@@ -419,7 +413,7 @@ fn a_store_that_was_moved_is_mended_where_it_lies() {
         std::fs::create_dir(folder).unwrap();
     }
     let store = first.join("land.zarr");
-    finish(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
+    finish_work(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
     let good = files(&first);
     for path in good.keys() {
         std::fs::create_dir_all(second.join(path).parent().unwrap()).unwrap();
@@ -438,7 +432,7 @@ fn a_store_that_was_moved_is_mended_where_it_lies() {
     drop(work);
     let work = Work::open(Plan::beside(&moved).unwrap(), Access::Alone).unwrap();
     work.mend(&work.verify(Level::Bytes).unwrap()).unwrap();
-    finish(&work);
+    finish_work(&work);
     assert_eq!(work.verify(Level::Samples).unwrap(), []);
     same(work.store(), &path);
     drop(work);
@@ -454,7 +448,7 @@ fn plans_and_layers_take_no_file_s_place_that_is_needed() {
     let path = file(folder.path(), &land(12, [70, 90]));
     let store = folder.path().join("land.zarr");
     let work = Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap();
-    finish(&work);
+    finish_work(&work);
     let good = files(folder.path());
     let refused = |result: thalweg::Result<()>, words: &str| {
         let said = result.unwrap_err().to_string();
@@ -495,7 +489,7 @@ fn infinite_samples_are_told_as_in_memory() {
     drop(refused);
     let options = LoadOptions { infinite_is_nodata: true, ..options };
     let heeded = work(options.clone());
-    finish(&heeded);
+    finish_work(&heeded);
     let terrain = load(&path, &options).unwrap().terrain;
     let Samples::I32(heights) = whole(heeded.store(), "height") else { unreachable!() };
     let void: Vec<bool> = heights.iter().map(|height| *height == i32::MIN).collect();

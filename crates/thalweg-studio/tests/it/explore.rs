@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::run_recipe;
 use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, pos2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
@@ -11,7 +12,7 @@ use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::{Edge, Grid};
 use thalweg::terrain::height::Height;
 use thalweg::world::{Coarse, Watch, World};
-use thalweg::{Run, Terrain, presets};
+use thalweg::{Terrain, presets};
 use thalweg_studio::explore::stand::Stand;
 use thalweg_studio::explore::{Explorer, still};
 use thalweg_studio::view::camera::Camera;
@@ -20,9 +21,7 @@ use thalweg_studio::view::look::Look;
 fn alpine(cells: usize) -> World {
     let mut recipe = presets::find("alpine").unwrap();
     recipe.cells = cells;
-    let mut run = Run::new(recipe).unwrap();
-    while run.step().unwrap().is_some() {}
-    World::over(run.terrain(), Rules::default(), 1).unwrap()
+    World::over(run_recipe(recipe).terrain(), Rules::default(), 1).unwrap()
 }
 
 /// A plane that leans to the south-east, without anything rough on it.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::support::run_recipe;
 use thalweg::io::{SaveOptions, held, save};
 use thalweg::products::overlay::Overlay;
 use thalweg::recipe::Recipe;
@@ -117,9 +118,7 @@ impl Pair {
 }
 
 fn finished(text: &str) -> Run {
-    let mut run = Run::new(Recipe::parse(text).unwrap()).unwrap();
-    while run.step().unwrap().is_some() {}
-    run
+    run_recipe(Recipe::parse(text).unwrap())
 }
 
 #[test]

@@ -4,4 +4,5 @@ mod explore;
 mod far;
 mod panels;
 mod pictures;
+mod support;
 mod worker;

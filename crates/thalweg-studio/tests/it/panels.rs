@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::support::run_recipe;
 use eframe::egui::accesskit::Role;
 use eframe::egui::{
     DroppedFile, Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, PointerButton, Pos2, TouchPhase, Vec2, vec2,
@@ -13,7 +14,6 @@ use glam::Vec3;
 use thalweg::declare::params::Value;
 use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
-use thalweg::run::Run;
 use thalweg_studio::app::Studio;
 use thalweg_studio::platform::Ask;
 use thalweg_studio::session::Order;
@@ -246,8 +246,7 @@ fn a_run_played_in_the_window_is_the_build_of_its_recipe() {
     window.key(Key::Space);
     window.until("the shower has fallen", |studio| studio.snapshot().done && studio.snapshot().particles == 30_000);
     let snapshot = window.studio().snapshot();
-    let mut run = Run::new(Recipe::parse(&snapshot.recipe).unwrap()).unwrap();
-    while run.step().unwrap().is_some() {}
+    let run = run_recipe(Recipe::parse(&snapshot.recipe).unwrap());
     assert!(run.terrain().ground == snapshot.terrain.ground, "the build differs from what the window showed");
 }
 

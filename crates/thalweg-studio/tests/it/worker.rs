@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::run_recipe;
 use thalweg::base::rng::Key;
 use thalweg::declare::params::{ParamKind, Value};
 use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
-use thalweg::run::Run;
 use thalweg::terrain::Terrain;
 use thalweg_studio::session::{Order, Snapshot, Worker};
 
@@ -58,9 +58,7 @@ fn until(worker: &Worker, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Arc<
 }
 
 fn built(text: &str) -> Terrain {
-    let mut run = Run::new(Recipe::parse(text).unwrap()).unwrap();
-    while run.step().unwrap().is_some() {}
-    run.terrain().clone()
+    run_recipe(Recipe::parse(text).unwrap()).into_terrain()
 }
 
 fn edited(change: impl FnOnce(&mut Recipe)) -> Box<Recipe> {

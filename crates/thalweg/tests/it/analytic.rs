@@ -4,6 +4,7 @@
 //! A single droplet is put where a test wants it, by the table in which droplets wait between steps. With a brush of
 //! radius 0 and positions on cell centres it digs behind itself only, so that its whole run can be worked out by hand.
 
+use crate::support::terrain_on;
 use thalweg::base::error::Result;
 use thalweg::base::rng::Key;
 use thalweg::model::{Budget, Model, Tick};
@@ -57,8 +58,7 @@ fn release(model: &Droplets, terrain: &mut Terrain, drop: Drop) -> Budget {
 }
 
 fn terrain(size: [usize; 2], cell: f64, metres: impl Fn(usize, usize) -> f64 + Sync) -> Terrain {
-    let ground = Field::generate(size, |i, j| Height::from_metres(metres(i, j)).unwrap());
-    Terrain::from_ground(Grid::new(size, cell).unwrap(), ground).unwrap()
+    terrain_on(Grid::new(size, cell).unwrap(), metres)
 }
 
 /// 20 × 24 cells of 10 m that fall by `drop` metres a cell towards the east.

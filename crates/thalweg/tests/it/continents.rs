@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::long;
+use crate::support::with_threads;
 use rayon::prelude::*;
 use thalweg::base::rng::Key;
 use thalweg::local::{LocalWindow, Rect};
@@ -86,7 +87,6 @@ fn maps_lie_apart_in_their_squares_and_elsewhere_in_each() {
 fn windows_agree_whatever_was_asked_for_before() {
     let whole = window(&Continents::of(&recipe(2)).unwrap(), [-90, -90], [180, 180]);
     for threads in [1, 3] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let world = Continents::of(&recipe(2)).unwrap();
         let rects: Vec<Rect> = (0..24)
             .map(|k| {
@@ -95,7 +95,7 @@ fn windows_agree_whatever_was_asked_for_before() {
                 Rect::new([a - 90, b - 90], [1 + c as usize, 1 + d as usize])
             })
             .collect();
-        pool.install(|| {
+        with_threads(threads, || {
             rects.par_iter().for_each(|rect| {
                 let part = world.window(*rect, &mut unwatched).unwrap();
                 assert!(part == whole.part(*rect).unwrap(), "{rect:?}");

@@ -1,5 +1,6 @@
 //! Depressions and the water in them, against cases worked by hand and a simulation that moves one unit at a time.
 
+use crate::support::with_threads;
 use thalweg::base::rng::Key;
 use thalweg::flow::depressions::{Hierarchy, OUTSIDE};
 use thalweg::flow::spill::{FilledPool, StandingWater, fill_spill_merge};
@@ -354,8 +355,7 @@ fn a_sum_of_many_depressions_is_the_same_on_any_number_of_threads() {
     let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
     let water = Field::new(grid.size, 7);
     let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| {
+        with_threads(threads, || {
             let hierarchy = Hierarchy::of(&land);
             let standing = fill_spill_merge(&land, &hierarchy, &water).unwrap();
             (hierarchy, standing)

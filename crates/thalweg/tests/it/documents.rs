@@ -3,17 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::repository_root;
+
 /// Tops of the repository that a path in backticks may begin with.
 const TOPS: [&str; 7] = ["crates/", "docs/", "recipes/", "tests/", "xtask/", ".ci/", ".cargo/"];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 /// Every document with its text.
 fn documents() -> Vec<(PathBuf, String)> {
-    let folders =
-        ["", "docs", "docs/models", "docs/python", "crates/thalweg/presets"].map(|folder| root().join(folder));
+    let folders = ["", "docs", "docs/models", "docs/python", "crates/thalweg/presets"]
+        .map(|folder| repository_root().join(folder));
     let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "md"));
     paths.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
@@ -32,7 +30,7 @@ fn paths_in_backticks_exist() {
     let mut seen = 0;
     for (document, text) in documents() {
         for path in text.split('`').skip(1).step_by(2).filter(|text| is_path(text)) {
-            assert!(root().join(path).exists(), "{}: `{path}` does not exist", document.display());
+            assert!(repository_root().join(path).exists(), "{}: `{path}` does not exist", document.display());
             seen += 1;
         }
     }
@@ -49,7 +47,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn no_type_of_toml_shows() {
     let mut files = Vec::new();
-    sources(&root().join("crates/thalweg/src"), &mut files);
+    sources(&repository_root().join("crates/thalweg/src"), &mut files);
     let mut seen = 0;
     for file in files {
         let code = fs::read_to_string(&file).unwrap();

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::build_preset;
 use thalweg::io::{LoadOptions, load};
 
 /// An example as `cargo test` has built it.
@@ -83,10 +84,6 @@ fn tiles_stream_about_a_camera() {
 fn a_run_that_was_stopped_goes_on_to_the_same_bits() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = run("step_with_progress", &[], folder.path());
-    let mut recipe = thalweg::presets::find("canyon").expect("a preset");
-    recipe.cells = 128;
-    let mut run = thalweg::Run::new(recipe).expect("it begins");
-    while run.step().expect("it steps").is_some() {}
-    let ground = &run.terrain().fingerprints()["ground"];
+    let ground = &build_preset("canyon", 128, None).fingerprints()["ground"];
     assert!(said.ends_with(&format!("ground {ground}\n")), "{said}");
 }

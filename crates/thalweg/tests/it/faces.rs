@@ -1,6 +1,7 @@
 //! What faces other than the command need: ground from rows of numbers, a map's cell size, checkpoints as bytes, recipes that are changed, real
 //! weights, directions by their codes, χ.
 
+use crate::support::finish_run;
 use thalweg::flow::accumulate::{in_parts, weighted};
 use thalweg::flow::{Directions, OUT, VOID, streams};
 use thalweg::io::{LoadOptions, Unit, cell_of};
@@ -88,7 +89,7 @@ fn a_checkpoint_is_the_same_as_bytes_and_as_a_file() {
     let (mut other, back) = Run::resume_bytes(&bytes).unwrap();
     assert_eq!((other.steps(), back), (run.steps(), note));
     for run in [&mut run, &mut other] {
-        while run.step().unwrap().is_some() {}
+        finish_run(run);
     }
     assert_eq!(run.terrain(), other.terrain());
     let middle = bytes.len() / 2;

@@ -1,8 +1,9 @@
 //! Files of every format: what is written is read back, what is wrong is refused by name.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use crate::support::elevation_model_path;
 use tempfile::TempDir;
 use thalweg::base::rng::Key;
 use thalweg::io::{
@@ -15,10 +16,6 @@ use thalweg::terrain::height::Height;
 use thalweg::terrain::{CellType, Cells, HARDNESS, LayerSpec, Terrain};
 
 const SIZES: [[usize; 2]; 4] = [[1, 1], [1, 7], [33, 17], [5, 1]];
-
-fn jacksboro() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/jacksboro.tif")
-}
 
 fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
@@ -124,7 +121,7 @@ fn georeference_nodata_scale_and_unit_survive_a_geotiff() {
 #[test]
 fn a_real_model_comes_back_the_same() {
     let folder = folder();
-    let first = plain(jacksboro());
+    let first = plain(elevation_model_path());
     assert_eq!((first.terrain.grid.size, first.terrain.grid.cell), ([345, 325], 90.0));
     assert_eq!((first.sample, first.nodata_count, first.warnings.len()), (SampleType::F32, 0, 0));
     // read by GDAL: 236.98262 and 1074.5349 (f32)
@@ -136,7 +133,8 @@ fn a_real_model_comes_back_the_same() {
     assert!(save(&path, &first.terrain, &options).unwrap().is_empty());
     let second = plain(&path);
     assert_eq!(second.terrain, first.terrain);
-    let (raw, again) = (read(jacksboro()).unwrap().georeference.unwrap(), read(&path).unwrap().georeference.unwrap());
+    let (raw, again) =
+        (read(elevation_model_path()).unwrap().georeference.unwrap(), read(&path).unwrap().georeference.unwrap());
     assert_eq!(raw, again);
     assert_eq!(raw.transform.unwrap(), [731749.219455807, 90.0, 0.0, 4068416.1625951687, 0.0, -90.0]); // GDAL's
     assert!(raw.keys.len() > 4 && !raw.ascii.is_empty());
@@ -397,7 +395,7 @@ fn layers_are_written_and_read() {
 fn a_tile_is_written_where_it_lies() {
     let folder = folder();
     let path = folder.path().join("tile.tif");
-    let whole = plain(jacksboro()).terrain;
+    let whole = plain(elevation_model_path()).terrain;
     let tile = whole.window(thalweg::terrain::field::Window { start: [10, 20], size: [5, 7] });
     save(&path, &tile, &SaveOptions::default()).unwrap();
     let [x, _, _, y, ..] = read(&path).unwrap().georeference.unwrap().transform.unwrap();

@@ -2,6 +2,7 @@
 
 mod plain;
 
+use crate::support::with_threads;
 use thalweg::base::rng::Key;
 use thalweg::flow::{Directions, Drainage, Land, OUT, PIT, Part, VOID, accumulate, d8, fill};
 use thalweg::terrain::field::Field;
@@ -108,11 +109,6 @@ fn check_drained(land: &Land<'_>, filled: &Field<Height>, directions: &Direction
             assert!(place[k as usize] < place[n], "each cell comes before the one that it drains to");
         }
     }
-}
-
-/// Runs work on a pool of so many threads.
-fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Fluvial erosion: steps worked by hand, a plain full sweep beside the wet cells alone, ledgers, rest, symmetry, refusals.
 
+use crate::support::terrain_on;
 use thalweg::base::rng::Key;
 use thalweg::declare::params::{ParamKind, Parameters, Value, Written};
 use thalweg::flow::STEPS;
@@ -18,9 +19,7 @@ fn dry() -> Fluvial {
 }
 
 fn ground(size: [usize; 2], cell: f64, edge: Edge, height: impl Fn(usize, usize) -> f64 + Sync) -> Terrain {
-    let mut grid = Grid::new(size, cell).unwrap();
-    grid.edges = [edge; 4];
-    Terrain::from_ground(grid, Field::generate(size, |i, j| Height::saturating(height(i, j)))).unwrap()
+    terrain_on(Grid { edges: [edge; 4], ..Grid::new(size, cell).unwrap() }, height)
 }
 
 fn noise(size: [usize; 2], cell: f64, relief: f64, edge: Edge) -> Terrain {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::support::{build_preset, preset_recipe, run_recipe};
 use thalweg::export::{Export, ExportOptions, ExportTarget, LayerPlace, TARGETS};
 use thalweg::flow::STEPS;
 use thalweg::io::{LoadOptions, SaveOptions, held, load, save};
@@ -101,8 +102,7 @@ fn a_survey_s_folder_is_whole_or_untouched() {
     check_files(folder, &options, &[]).unwrap();
     let error = check_files(folder, &options, &[folder.join("filled.tif")]).unwrap_err().to_string();
     assert!(error.contains("filled.tif") && error.contains("read"), "{error}");
-    let mut run = Run::new(Recipe { cells: 16, ..presets::find("hills").unwrap() }).unwrap();
-    while run.step().unwrap().is_some() {}
+    let run = run_recipe(preset_recipe("hills", 16, None));
     let error = world_folder::export(&run, folder).unwrap_err().to_string();
     assert!(error.contains("drain.json"), "{error}");
     for wrong in [
@@ -120,8 +120,7 @@ fn an_exported_world_replaces_the_former_and_reads_back() {
     let folder = place.path();
     fs::write(folder.join("notes.txt"), "mine").unwrap();
     let world = |name: &str| {
-        let mut run = Run::new(Recipe { cells: 24, ..presets::find(name).unwrap() }).unwrap();
-        while run.step().unwrap().is_some() {}
+        let run = run_recipe(preset_recipe(name, 24, None));
         world_folder::export(&run, folder).unwrap();
         run
     };
@@ -150,9 +149,8 @@ fn an_exported_world_replaces_the_former_and_reads_back() {
 fn a_preset_s_elevation_model_is_laid_beside_its_world() {
     let place = tempfile::tempdir().unwrap();
     let passing = thalweg::io::atomic::Temporary::folder(place.path()).unwrap();
-    let recipe = Recipe { cells: 24, ..presets::find("aged").unwrap() };
-    let mut run = Run::new(presets::lay_model(recipe, passing.path()).unwrap()).unwrap();
-    while run.step().unwrap().is_some() {}
+    let recipe = preset_recipe("aged", 24, None);
+    let run = run_recipe(presets::lay_model(recipe, passing.path()).unwrap());
     let folder = place.path().join("world");
     world_folder::export(&run, &folder).unwrap();
     drop(passing);
@@ -186,13 +184,12 @@ fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
     let place = tempfile::tempdir().unwrap();
     let memory = held::path("a-folder-in-memory");
     for name in ["forest", "aged", "glacial"] {
-        let mut recipe = Recipe { cells: 24, ..presets::find(name).unwrap() };
+        let mut recipe = preset_recipe(name, 24, None);
         if let Some(from) = recipe.from.take() {
             held::hold(held::path(&from), presets::ELEVATION_MODEL.1);
             recipe.from = Some(held::path(&from));
         }
-        let mut run = Run::new(recipe).unwrap();
-        while run.step().unwrap().is_some() {}
+        let run = run_recipe(recipe);
         let disk = place.path().join(name);
         for folder in [&disk, &memory] {
             world_folder::export(&run, folder).unwrap();
@@ -203,12 +200,7 @@ fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
         let again = Run::new(world_folder::recipe_of(&disk).unwrap().unwrap());
         assert!(again.is_ok(), "{name}: {:?}", again.err().map(|error| error.to_string()));
     }
-    let run = {
-        let mut run = Run::new(Recipe { cells: 48, ..presets::find("hills").unwrap() }).unwrap();
-        while run.step().unwrap().is_some() {}
-        run
-    };
-    let terrain = Arc::new(run.terrain().clone());
+    let terrain = Arc::new(build_preset("hills", 48, None));
     for target in &TARGETS {
         let export = |folder: &Path| {
             let options = ExportOptions { layers: target.layers_of(&terrain), ..ExportOptions::new(target) };

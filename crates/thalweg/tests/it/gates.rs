@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use crate::long;
+use crate::support::{build_preset, shared_preset};
+use thalweg::Field;
 use thalweg::products::lakes::lakes;
 use thalweg::products::measure::measure;
 use thalweg::products::resample::{reduce, resample};
 use thalweg::products::statistics::correlation;
 use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{Cells, POOL, Terrain};
-use thalweg::{Field, Run, presets};
 
 const RELIEF: [&str; 9] = ["alpine", "badlands", "canyon", "forest", "glacial", "hills", "lakes", "rivers", "uplift"];
 
@@ -60,15 +61,6 @@ const MISSED: [(&str, &str); 8] = [
     ("rivers", "trunk_sinuosity"),
 ];
 
-fn built(name: &str, cells: usize, seed: Option<u64>) -> Terrain {
-    let mut recipe = presets::find(name).expect("a preset");
-    recipe.cells = cells;
-    recipe.seed = seed.unwrap_or(recipe.seed);
-    let mut run = Run::new(recipe).expect("a preset starts");
-    while run.step().expect("a preset steps").is_some() {}
-    run.into_terrain()
-}
-
 /// The gates that speak of a terrain, with its values.
 fn values(name: &str, terrain: &Terrain) -> Vec<(&'static str, f64, bool)> {
     let measures = measure(terrain, &Default::default()).expect("it is measured");
@@ -85,7 +77,7 @@ fn values(name: &str, terrain: &Terrain) -> Vec<(&'static str, f64, bool)> {
 
 /// The mean over ten pairs of five seeds.
 fn alike(name: &str) -> f64 {
-    let means = |seed: u64| reduce(&built(name, 128, Some(seed)), [32, 32]).expect("it is reduced").metres();
+    let means = |seed: u64| reduce(&build_preset(name, 128, Some(seed)), [32, 32]).expect("it is reduced").metres();
     let worlds: Vec<_> = (101..106).map(means).collect();
     let pairs = (0..5).flat_map(|a| (a + 1..5).map(move |b| [a, b]));
     let all: Vec<f64> = pairs.map(|[a, b]| correlation(&worlds[a], &worlds[b]).expect("of one size")).collect();
@@ -97,7 +89,7 @@ fn alike(name: &str) -> f64 {
 fn presets_of_relief_pass_the_gates_but_for_those_that_are_said() {
     let mut problems = String::new();
     for name in RELIEF {
-        let mut found = values(name, &built(name, 512, None));
+        let mut found = values(name, &shared_preset(name, 512, None));
         let alike = alike(name);
         found.push((ALIKE.name, alike, (ALIKE.low..=ALIKE.high).contains(&alike)));
         for (gate, value, passes) in found {
@@ -130,7 +122,7 @@ fn drawn_seeds_at_three_resolutions() {
         for size in sizes {
             let mut of = std::collections::BTreeMap::<&str, Vec<f64>>::new();
             for seed in 0..seeds {
-                let terrain = built(name, *size, Some(7_919 * (seed + 1)));
+                let terrain = build_preset(name, *size, Some(7_919 * (seed + 1)));
                 assert!(terrain.ground.as_slice().iter().any(|height| f64::from(height.0) > UNITS), "{name}: no land");
                 for (gate, value, _) in values(name, &terrain) {
                     of.entry(gate).or_default().push(value);

@@ -1,5 +1,6 @@
 //! Streams and pools against what must be so.
 
+use crate::support::terrain_on;
 use thalweg::base::rng::Key;
 use thalweg::declare::params::Written;
 use thalweg::flow::depressions::Hierarchy;
@@ -14,9 +15,7 @@ use thalweg::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain};
 const CELL: f64 = 20.0;
 
 fn terrain(size: [usize; 2], height: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
-    let grid = Grid::new(size, CELL).expect("a grid");
-    let ground = Field::generate(size, |i, j| Height::saturating(height(i as f64, j as f64)));
-    Terrain::from_ground(grid, ground).expect("of the grid's size")
+    terrain_on(Grid::new(size, CELL).unwrap(), |i, j| height(i as f64, j as f64))
 }
 
 /// Hills with hollows, of sines.

@@ -1,5 +1,6 @@
 //! Worlds built from coarse to fine.
 
+use crate::support::{finished, run_recipe, with_threads};
 use thalweg::Run;
 use thalweg::plan::Turn;
 use thalweg::products::agreement::agreement;
@@ -42,11 +43,6 @@ density = 0.2
 
 fn recipe(cells: usize) -> Recipe {
     Recipe::parse(&format!("{HEAD}cells = {cells}\n{STAGES}")).unwrap()
-}
-
-fn finished(mut run: Run) -> Run {
-    while run.step().unwrap().is_some() {}
-    run
 }
 
 fn problem(head: &str) -> String {
@@ -99,7 +95,7 @@ fn a_smaller_build_is_the_first_part_of_a_larger_one() {
     let small = {
         let mut recipe = recipe(64);
         recipe.stages.pop();
-        finished(Run::new(recipe).unwrap())
+        run_recipe(recipe)
     };
     while large.position().0 < 4 {
         large.step().unwrap();
@@ -148,8 +144,7 @@ fn same_bits_for_any_threads_and_after_resume_anywhere() {
         let start = || Run::new(Recipe::parse(&format!("{HEAD}cells = {cells}\n{stages}")).unwrap()).unwrap();
         let whole = finished(start()).terrain().fingerprints();
         for threads in [1, 3] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            assert_eq!(pool.install(|| finished(start())).terrain().fingerprints(), whole);
+            assert_eq!(with_threads(threads, || finished(start())).terrain().fingerprints(), whole);
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.thalweg");
@@ -219,7 +214,7 @@ fn marks_agree_over_levels_and_with_more_of_them() {
     let agreeing: Vec<&Mark> = marks.iter().filter(|mark| mark.agrees(&larger)).collect();
     assert_eq!(agreeing.last().map(|mark| mark.turn()), Some(4));
     let on = finished(Run::from_mark(recipe(128), agreeing.last().unwrap()).unwrap());
-    assert_eq!(on.terrain().fingerprints(), finished(Run::new(larger).unwrap()).terrain().fingerprints());
+    assert_eq!(on.terrain().fingerprints(), run_recipe(larger).terrain().fingerprints());
     // Another share on finer levels leaves the first as it was.
     let mut other = recipe(64);
     other.stages[1].finer.insert("years".into(), 0.5);
@@ -252,7 +247,7 @@ fn strokes_belong_to_their_level_and_hands_come_last() {
     assert_eq!(strokes("rivers"), [[1, 2], [2, 0]]);
     assert_eq!(strokes("manual").len(), 1);
     let again = Recipe::parse(&run.recipe().to_toml()).unwrap();
-    assert_eq!(finished(Run::new(again).unwrap()).terrain().fingerprints(), run.terrain().fingerprints());
+    assert_eq!(run_recipe(again).terrain().fingerprints(), run.terrain().fingerprints());
 }
 
 #[test]
@@ -265,8 +260,7 @@ fn base_ground_adds_its_octaves_and_nothing_else() {
              radius = 600.0\n[[stage]]\nmodel = \"gradient_noise\"\nlabel = \"roof\"\namplitude = 20.0\noffset = 250.0\nblend = \"min\"\n"
         )
     };
-    let ground =
-        |levels: &str| finished(Run::new(Recipe::parse(&text(levels)).unwrap()).unwrap()).terrain().ground.clone();
+    let ground = |levels: &str| run_recipe(Recipe::parse(&text(levels)).unwrap()).terrain().ground.clone();
     let (plain, built) = (ground(""), ground("coarsest = 32"));
     let most = plain.as_slice().iter().zip(built.as_slice()).map(|(a, b)| (a.0 - b.0).abs()).max();
     assert_eq!(most, Some(0));
@@ -284,7 +278,7 @@ fn extreme_base_ground_is_what_it_is_without_levels() {
     let plane = "[[stage]]\nmodel = \"shape\"\nkind = \"plane\"\nheight = -16000.0\ntilt = 0.0\n";
     let ground = |head: &str| {
         let text = format!("extent = [100.0, 100.0]\n{head}\n{plane}{}{}", cone("a", 0.75), cone("b", 0.75));
-        finished(Run::new(Recipe::parse(&text).unwrap()).unwrap()).terrain().ground.clone()
+        run_recipe(Recipe::parse(&text).unwrap()).terrain().ground.clone()
     };
     for (cells, coarsest) in [(4, 2), (8, 2), (16, 4), (8, 1)] {
         let plain = ground(&format!("cells = {cells}"));
@@ -303,9 +297,9 @@ fn a_stage_that_has_not_run_changes_nothing_of_finer_base_ground() {
     let parsed = |between: &str, blend: &str| Recipe::parse(&text(between, blend)).unwrap();
     let hands = |more: &str| format!("[[stage]]\nmodel = \"hands\"\n{more}\n");
     for blend in ["add", "max"] {
-        let plain = finished(Run::new(parsed("", blend)).unwrap());
+        let plain = run_recipe(parsed("", blend));
         for more in ["muted = true", "levels = \"last\"", "levels = \"last\"\nmuted = true"] {
-            let run = finished(Run::new(parsed(&hands(more), blend)).unwrap());
+            let run = run_recipe(parsed(&hands(more), blend));
             assert_eq!(run.terrain().ground, plain.terrain().ground, "{blend}, {more}");
         }
     }
@@ -439,7 +433,7 @@ fn memory_is_that_of_the_level_where_it_is_most() {
 fn smallest_worlds_have_one_level() {
     for (extent, cells) in [("[10.0, 10.0]", 1), ("[3000.0, 10.0]", 255)] {
         let text = format!("extent = {extent}\ncells = {cells}\ncoarsest = \"auto\"\n{STAGES}");
-        let run = finished(Run::new(Recipe::parse(&text).unwrap()).unwrap());
+        let run = run_recipe(Recipe::parse(&text).unwrap());
         assert_eq!(run.grids().len(), 1);
     }
 }

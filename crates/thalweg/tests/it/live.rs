@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::support::finish_run;
 use thalweg::Result;
 use thalweg::Run;
 use thalweg::given::springs::{SPRINGS, Spring};
@@ -39,10 +40,6 @@ fn step(run: &mut Run, times: usize) {
     }
 }
 
-fn finish(run: &mut Run) {
-    while run.step().unwrap().is_some() {}
-}
-
 fn set(run: &mut Run, label: &str, parameter: &str, value: &str) -> Result<()> {
     run.set(label, parameter, &thalweg::declare::params::typed(value))
 }
@@ -60,11 +57,11 @@ fn until(run: &mut Run, label: &str, n: u32) {
 #[test]
 fn the_same_value_changes_no_bit() {
     let (mut plain, mut touched) = (run(), run());
-    finish(&mut plain);
+    finish_run(&mut plain);
     until(&mut touched, "brook", 11);
     set(&mut touched, "brook", "softness", "0.3").unwrap();
     touched.terrain_mut();
-    finish(&mut touched);
+    finish_run(&mut touched);
     assert_eq!(touched.terrain().fingerprints(), plain.terrain().fingerprints());
     assert_eq!(touched.recipe().hash(), plain.recipe().hash());
     assert!(touched.reports().iter().all(|report| report.changes.is_empty()));
@@ -82,7 +79,7 @@ fn a_changed_parameter_counts_from_there_on() {
     step(&mut plain, 1);
     step(&mut changed, 1);
     assert_ne!(changed.terrain().fingerprints()["ground"], plain.terrain().fingerprints()["ground"]);
-    finish(&mut changed);
+    finish_run(&mut changed);
     let report = changed.report();
     let brook = &report["stages"][1];
     assert_eq!(brook["parameters"]["softness"], 0.9);
@@ -120,7 +117,7 @@ fn springs_and_rain_are_added_between_steps_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state");
     let mut plain = run();
-    finish(&mut plain);
+    finish_run(&mut plain);
     let mut live = run();
     let spring = Spring { x: 500.0, y: 100.0, rate: 3.0 };
     assert!(live.add_spring(spring).unwrap_err().to_string().contains("gradient_noise"), "no springs in noise");
@@ -134,13 +131,13 @@ fn springs_and_rain_are_added_between_steps_and_kept() {
     set(&mut live, "brook", "rain", "50").unwrap();
     step(&mut live, 3);
     live.save(&file, &serde_json::Value::Null).unwrap();
-    finish(&mut live);
+    finish_run(&mut live);
     let [before, after] = [&plain, &live].map(|run| run.reports()[1].budget);
     // 29 steps of 10 s at 3 m³/s more, to the unit over 100 m² in each step.
     assert!((after.poured - before.poured - 870.0).abs() < 0.1, "{}", after.poured);
     assert!(after.rained > 0.0 && before.rained == 0.0);
     let (mut resumed, _) = Run::resume(Path::new(&file)).unwrap();
-    finish(&mut resumed);
+    finish_run(&mut resumed);
     assert_eq!(resumed.terrain().fingerprints(), live.terrain().fingerprints());
     assert_eq!(resumed.report()["stages"][1]["changes"], live.report()["stages"][1]["changes"]);
 }

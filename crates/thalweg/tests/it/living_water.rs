@@ -1,5 +1,6 @@
 //! Streams, lakes, soils and trees together: what must be so when they shape each other.
 
+use crate::support::terrain_on;
 use thalweg::Result;
 use thalweg::base::rng::Key;
 use thalweg::flow::Land;
@@ -25,9 +26,7 @@ const STILL: [(&str, f64); 5] =
     [("deposition", 0.0), ("grading", 0.0), ("slide", 0.0), ("evaporation", 0.0), ("lake_evaporation", 0.0)];
 
 fn terrain(size: [usize; 2], height: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
-    let grid = Grid::new(size, CELL).expect("a grid");
-    let ground = Field::generate(size, |i, j| Height::saturating(height(i as f64, j as f64)));
-    Terrain::from_ground(grid, ground).expect("of the grid's size")
+    terrain_on(Grid::new(size, CELL).unwrap(), |i, j| height(i as f64, j as f64))
 }
 
 /// Hills with hollows, of sines.

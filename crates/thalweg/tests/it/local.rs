@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 use crate::long;
+use crate::support::{build_preset, preset_recipe, run_recipe, shared_preset, terrain_on, with_threads};
 use rayon::prelude::*;
 use thalweg::base::rng::Key;
 use thalweg::local::{
@@ -19,7 +20,7 @@ use thalweg::models::dunes::Dunes;
 use thalweg::products::measure::{MeasureSettings, measure, specs};
 use thalweg::strata::{BedSettings, Beds, Risen, StandingBeds, Strike};
 use thalweg::terrain::grid::Edge;
-use thalweg::{Field, Grid, Height, Run, Terrain, presets};
+use thalweg::{Field, Grid, Height, Terrain};
 
 const OUT: u8 = 8;
 /// Clockwise from the east, as the library's receivers are numbered.
@@ -45,11 +46,9 @@ fn rough(size: [usize; 2], cell: f64, relief: f64, seed: u64) -> Field<f64> {
 }
 
 fn terrain(cell: f64, metres: &Field<f64>, edges: [Edge; 4], sea: Option<f64>) -> Terrain {
-    let mut grid = Grid::new(metres.size(), cell).unwrap();
-    grid.edges = edges;
-    grid.sea_level = sea.map(|sea| Height::from_metres(sea).unwrap());
-    let mut terrain = Terrain::new(grid);
-    terrain.ground = Field::generate(metres.size(), |i, j| Height::from_metres(metres[(i, j)]).unwrap());
+    let sea_level = sea.map(|sea| Height::from_metres(sea).unwrap());
+    let grid = Grid { edges, sea_level, ..Grid::new(metres.size(), cell).unwrap() };
+    let mut terrain = terrain_on(grid, |i, j| metres[(i, j)]);
     // Sand here and there, for rules that speak of it.
     let patches = rough(metres.size(), 30.0, 6.0, 77);
     terrain.loose = Some(Field::generate(metres.size(), |i, j| Height::from_metres(patches[(i, j)].max(0.0)).unwrap()));
@@ -109,15 +108,6 @@ fn grounds(side: usize, seed: u64) -> Vec<(&'static str, Terrain)> {
         ("one cell", terrain(30.0, &one(1), OPEN, None)),
         ("one cell in walls", terrain(30.0, &one(1), CLOSED, None)),
     ]
-}
-
-/// A preset's world on few cells.
-fn preset(name: &str, cells: usize, seed: u64) -> Terrain {
-    let mut recipe = presets::find(name).unwrap();
-    (recipe.cells, recipe.seed) = (cells, seed);
-    let mut run = Run::new(recipe).unwrap();
-    while run.step().unwrap().is_some() {}
-    run.into_terrain()
 }
 
 /// The whole of each level.
@@ -401,8 +391,7 @@ fn a_tile_is_the_part_of_the_whole() {
             };
             tiles.sort_by_key(lot);
             tiles.truncate(long::or(7, usize::MAX));
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| {
+            with_threads(threads, || {
                 tiles.par_iter().for_each(|(level, rect)| {
                     let alone = tile(&frame, &rules, key, &first, *level, *rect).unwrap();
                     let part = wholes[*level as usize].part(*rect).unwrap();
@@ -604,7 +593,7 @@ fn rivers_keep_their_way_and_their_size_and_the_land_its_form() {
         vec![("alpine", 128), ("hills", 128)],
         vec![("alpine", 256), ("hills", 256), ("badlands", 256), ("canyon", 256), ("uplift", 256)],
     ) {
-        let terrain = preset(name, cells, 2);
+        let terrain = shared_preset(name, cells, Some(2));
         let (frame, first) = LocalWindow::of(&terrain).unwrap();
         let wholes = wholes(&frame, &Rules::default(), Key::new(2, "land"), &first, 3);
         for pair in wholes.windows(2) {
@@ -941,11 +930,8 @@ fn sand_keeps_its_shape_where_rock_is_cut() {
 
 #[test]
 fn drowned_ranges_get_cliffs_and_all_water_arrives() {
-    let mut recipe = presets::find("archipelago").unwrap();
-    (recipe.cells, recipe.seed) = (long::or(64, 256), 2);
-    let mut run = Run::new(recipe.clone()).unwrap();
-    while run.step().unwrap().is_some() {}
-    let (frame, first) = LocalWindow::of(run.terrain()).unwrap();
+    let recipe = preset_recipe("archipelago", long::or(64, 256), Some(2));
+    let (frame, first) = LocalWindow::of(run_recipe(recipe.clone()).terrain()).unwrap();
     let rules = recipe.local(frame.cell).rules;
     let (mut now, mut cut) = (first, vec![]);
     for level in 1..=4 {
@@ -1063,11 +1049,9 @@ fn a_local_build_is_like_the_global_one() {
         long::or((vec!["hills"], 2..3), (vec!["hills", "canyon", "badlands", "alpine", "uplift"], 1..4));
     let mut problems = String::new();
     for (name, seed) in names.iter().flat_map(|name| seeds.clone().map(move |seed| (*name, seed))) {
-        let global = preset(name, 512, seed);
-        let (frame, first) = LocalWindow::bent(&preset(name, 128, seed), &Rules::default()).unwrap();
-        let mut recipe = presets::find(name).unwrap();
-        (recipe.cells, recipe.seed) = (128, seed);
-        let rules = recipe.local(frame.cell).rules;
+        let global = build_preset(name, 512, Some(seed));
+        let (frame, first) = LocalWindow::bent(&shared_preset(name, 128, Some(seed)), &Rules::default()).unwrap();
+        let rules = preset_recipe(name, 128, Some(seed)).local(frame.cell).rules;
         let window = wholes(&frame, &rules, thalweg::local::key(seed), &first, 2).pop().unwrap();
         let local = Terrain { ground: window.ground, ..Terrain::new(global.grid.clone()) };
         let [global, local] = [&global, &local].map(|terrain| measure(terrain, &MeasureSettings::default()).unwrap());
@@ -1093,7 +1077,7 @@ fn a_local_build_is_like_the_global_one() {
 #[test]
 fn a_bent_level_0_keeps_its_streams() {
     for (name, seed) in [("hills", 1), ("alpine", 1), ("canyon", 2)] {
-        let land = preset(name, 128, seed);
+        let land = shared_preset(name, 128, Some(seed));
         let [straight, bent] =
             [LocalWindow::of(&land), LocalWindow::bent(&land, &Rules::default())].map(|made| made.unwrap().1);
         let lakes = |window: &LocalWindow| {

@@ -1,6 +1,7 @@
 //! Local levels in builds: `beyond = "local"` in a recipe.
 
 use crate::long;
+use crate::support::{finish_run, run_recipe, with_threads};
 use thalweg::local::{LocalWindow, Rules};
 use thalweg::model::{Budget, Local};
 use thalweg::terrain::Cells;
@@ -22,9 +23,7 @@ fn recipe(cells: usize, more: &str) -> Recipe {
 }
 
 fn build(recipe: &Recipe) -> Terrain {
-    let mut run = Run::new(recipe.clone()).unwrap();
-    while run.step().unwrap().is_some() {}
-    run.into_terrain()
+    run_recipe(recipe.clone()).into_terrain()
 }
 
 fn layers(terrain: &Terrain) -> (Vec<u32>, Vec<f32>) {
@@ -46,9 +45,8 @@ fn a_build_is_the_world_s_own_level_and_its_ledger_closes() {
     assert_eq!(world.frame().cells, [32, 64]);
     let expected: LocalWindow = world.window(2, world.frame().world(2)).unwrap();
     for threads in [1, 3] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let mut run = Run::new(recipe.clone()).unwrap();
-        pool.install(|| {
+        with_threads(threads, || {
             let (mut before, mut cells) = (solid(run.terrain()), run.terrain().grid.len());
             let mut sum = Budget::default();
             while let Some(progress) = run.step().unwrap() {
@@ -119,7 +117,7 @@ fn a_build_that_is_stopped_within_a_level_goes_on_to_the_same_bits() {
     }
     let (mut again, _) = Run::resume(&file).unwrap();
     assert_eq!(again.position(), (last, 2));
-    while again.step().unwrap().is_some() {}
+    finish_run(&mut again);
     assert_eq!(again.terrain().fingerprints(), run.terrain().fingerprints());
     let budgets = |run: &Run| run.reports().iter().map(|report| report.budget).collect::<Vec<_>>();
     assert_eq!(budgets(&again), budgets(&run));
@@ -129,7 +127,7 @@ fn a_build_that_is_stopped_within_a_level_goes_on_to_the_same_bits() {
     other.stages[1].model.set("stream_power", "slope_limit", &20.0.into()).unwrap();
     assert!(!marks[0].agrees(&other));
     let mut from_mark = Run::from_mark(recipe, &marks[0]).unwrap();
-    while from_mark.step().unwrap().is_some() {}
+    finish_run(&mut from_mark);
     assert_eq!(from_mark.terrain().ground, run.terrain().ground);
 }
 

@@ -1,6 +1,7 @@
 //! Looped edges: recipes that have them, fields that meet themselves, and the textbook's land against its theory. That there is no seam
 //! is the law `loops` of laws.rs, for every model that says so; that flow over them is what it is said to be, flow/main.rs.
 
+use crate::support::{finish_run, run_recipe, with_threads};
 use thalweg::base::rng::Key;
 use thalweg::flow::{Drainage, LENGTHS, Land};
 use thalweg::laws::LAWS;
@@ -22,12 +23,6 @@ fn edges(looped: [bool; 2]) -> [Edge; 4] {
 
 fn grid(size: [usize; 2], cell: f64, looped: [bool; 2]) -> Grid {
     Grid { edges: edges(looped), ..Grid::new(size, cell).unwrap() }
-}
-
-fn built(recipe: Recipe) -> Terrain {
-    let mut run = Run::new(recipe).unwrap();
-    while run.step().unwrap().is_some() {}
-    run.terrain().clone()
 }
 
 fn refused(text: &str) -> String {
@@ -174,8 +169,7 @@ fn a_looped_world_is_built_in_levels_and_goes_on_from_a_checkpoint() {
             stage.model.set("stream_power", "years", &4e6.into()).unwrap();
             stage.model.set("stream_power", "diffusion", &0.01.into()).unwrap();
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| built(recipe))
+        with_threads(threads, || run_recipe(recipe).into_terrain())
     };
     let one = recipe(1);
     assert_eq!(one.grid.edges, edges([false, true]));
@@ -197,8 +191,8 @@ fn a_looped_world_is_built_in_levels_and_goes_on_from_a_checkpoint() {
     }
     run.save(&path, &serde_json::Value::Null).unwrap();
     let (mut run, _) = Run::resume(&path).unwrap();
-    while run.step().unwrap().is_some() {}
-    assert_eq!(run.terrain().fingerprints(), built(short).fingerprints());
+    finish_run(&mut run);
+    assert_eq!(run.terrain().fingerprints(), run_recipe(short).into_terrain().fingerprints());
     assert_eq!(run.terrain().grid.edges, edges([false, true]));
 }
 

@@ -45,6 +45,7 @@ mod sketch;
 mod soils;
 mod stream_power;
 mod strokes;
+mod support;
 mod tables;
 mod textures;
 mod tiled;

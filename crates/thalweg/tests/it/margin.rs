@@ -1,5 +1,6 @@
 //! The margin: what is built round the map and cut away, so that rivers enter and leave.
 
+use crate::support::{finish_run, run_recipe};
 use proptest::prelude::*;
 use thalweg::Run;
 use thalweg::products::measure::measure;
@@ -16,14 +17,8 @@ fn recipe(head: &str, stages: &str) -> Recipe {
     Recipe::parse(&format!("{head}\n{stages}")).unwrap()
 }
 
-fn finished(recipe: Recipe) -> Run {
-    let mut run = Run::new(recipe).unwrap();
-    while run.step().unwrap().is_some() {}
-    run
-}
-
 fn built(head: &str, stages: &str) -> Terrain {
-    finished(recipe(head, stages)).into_terrain()
+    run_recipe(recipe(head, stages)).into_terrain()
 }
 
 fn refusal(head: &str, stages: &str) -> String {
@@ -46,7 +41,7 @@ proptest! {
         let height = (10.0 * (cells >> levels) as f64 * tall).round().max(1.0) * f64::from(1u32 << levels);
         let head = format!("extent = [{side:?}, {height:?}]\ncells = {cells}\nedges = \"{edges}\"\n{coarsest}");
         let Ok(plain) = Recipe::parse(&format!("{head}{NOISE}")).and_then(Run::new) else { return Ok(()) };
-        let plain = finished(plain.recipe().clone()).into_terrain();
+        let plain = run_recipe(plain.recipe().clone()).into_terrain();
         let terrain = built(&format!("{head}margin = {margin:?}"), NOISE);
         prop_assert_eq!(terrain.grid.size, plain.grid.size);
         prop_assert_eq!((terrain.grid.origin, terrain.grid.first, terrain.grid.world), ([0, 0], [0, 0], plain.grid.size));
@@ -61,7 +56,7 @@ proptest! {
 
 #[test]
 fn what_is_cut_away_is_booked() {
-    let run = finished(recipe(
+    let run = run_recipe(recipe(
         "extent = [4000.0, 3000.0]\ncells = 128\ncoarsest = 32\nmargin = 0.1",
         &format!("{NOISE}{RIVERS}"),
     ));
@@ -91,7 +86,7 @@ fn places_are_those_of_the_map() {
         water[(cell[0], cell[1])]
     };
     assert!(water(&run.map(), [14, 22]) > 0.0);
-    while run.step().unwrap().is_some() {}
+    finish_run(&mut run);
     let terrain = run.into_terrain();
     assert!(terrain.ground[(14, 22)].metres() > 2.0, "{}", terrain.ground[(14, 22)].metres());
     assert_eq!(terrain.ground[(14, 30)].metres(), 0.0);
@@ -101,7 +96,7 @@ fn places_are_those_of_the_map() {
 fn a_run_goes_on_from_any_step() {
     let recipe =
         recipe("extent = [2000.0, 2000.0]\ncells = 64\ncoarsest = 32\nmargin = 0.08", &format!("{NOISE}{RIVERS}"));
-    let whole = finished(recipe.clone());
+    let whole = run_recipe(recipe.clone());
     let mut run = Run::new(recipe.clone()).unwrap();
     loop {
         let bytes = run.to_checkpoint(&serde_json::json!(null)).unwrap();
@@ -119,11 +114,11 @@ fn a_run_goes_on_from_any_step() {
 #[test]
 fn local_levels_are_of_the_map_alone() {
     let head = "extent = [2560.0, 2560.0]\ncells = 128\nbeyond = \"local\"\nlocal_from = 64\nmargin = 0.1";
-    let run = finished(recipe(head, &format!("{NOISE}{RIVERS}")));
+    let run = run_recipe(recipe(head, &format!("{NOISE}{RIVERS}")));
     let sizes: Vec<[usize; 2]> = run.grids().iter().map(|grid| grid.size).collect();
     assert_eq!(sizes, [[64 + 14; 2], [128; 2]]);
     assert_eq!(run.terrain().grid.size, [128; 2]);
-    let global = finished(recipe(&head.replace("128", "64"), &format!("{NOISE}{RIVERS}")));
+    let global = run_recipe(recipe(&head.replace("128", "64"), &format!("{NOISE}{RIVERS}")));
     let mean = |terrain: &Terrain| {
         let sum: i64 = terrain.ground.as_slice().iter().map(|height| i64::from(height.0)).sum();
         sum as f64 / terrain.grid.len() as f64 / 65_536.0
@@ -136,7 +131,7 @@ fn local_levels_are_of_the_map_alone() {
 fn land_does_not_rise_from_its_frame() {
     let measured = |margin: f64, seed: u32| {
         let head = format!("extent = [9600.0, 9600.0]\ncells = 128\nseed = {seed}\nmargin = {margin:?}");
-        let run = finished(recipe(&head, &format!("{NOISE}{RIVERS}")));
+        let run = run_recipe(recipe(&head, &format!("{NOISE}{RIVERS}")));
         let measures = measure(run.terrain(), &Default::default()).unwrap();
         let value = |name: &str| measures.value(name).unwrap();
         (value("rim_outward"), value("rim_rise"))

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::support::finish_run;
 use proptest::prelude::*;
 use thalweg::Run;
 use thalweg::recipe::Recipe;
@@ -96,10 +97,6 @@ impl Plan {
     }
 }
 
-fn finish(run: &mut Run) {
-    while run.step().unwrap().is_some() {}
-}
-
 /// A run to its end, marked at every step, and between with strokes made live.
 fn marked(mut run: Run, live: &[u32]) -> (Recipe, Vec<Mark>) {
     let mut marks = vec![run.mark()];
@@ -132,7 +129,7 @@ proptest! {
         let after = Recipe::parse(&other.text()).unwrap();
         let first = marks[0].agrees(&after);
         prop_assert_eq!(first, other.seed == plan.seed);
-        finish(&mut fresh);
+        finish_run(&mut fresh);
         let mut last = true;
         for mark in &marks {
             let agrees = mark.agrees(&after);
@@ -145,7 +142,7 @@ proptest! {
             if agrees {
                 let mut run = Run::from_mark(Recipe::parse(&other.text()).unwrap(), mark).unwrap();
                 prop_assert_eq!(run.steps()[1], fresh.steps()[1]);
-                finish(&mut run);
+                finish_run(&mut run);
                 prop_assert_eq!(run.terrain().fingerprints(), fresh.terrain().fingerprints());
                 prop_assert_eq!(run.reports().len(), fresh.reports().len());
             }
@@ -185,12 +182,12 @@ fn strokes_that_were_made_count_and_those_to_come_do_not() {
     let plan = Plan::new();
     let (recipe, marks) = marked(plan.run().unwrap(), &[3, 9, 12]);
     let mut fresh = Run::new(Recipe::parse(&recipe.to_toml()).unwrap()).unwrap();
-    finish(&mut fresh);
+    finish_run(&mut fresh);
     let mut went = 0;
     for mark in &marks {
         assert!(mark.agrees(&recipe), "nothing has changed since, but for strokes that came after");
         let mut run = Run::from_mark(Recipe::parse(&recipe.to_toml()).unwrap(), mark).unwrap();
-        finish(&mut run);
+        finish_run(&mut run);
         assert_eq!(run.terrain().fingerprints(), fresh.terrain().fingerprints());
         // Undone: the marks that hold the stroke do not agree, those before do.
         let undone = plan.run().unwrap();

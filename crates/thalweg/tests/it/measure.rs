@@ -2,6 +2,7 @@
 
 use std::f64::consts::PI;
 
+use crate::support::{elevation_model_path, terrain_on, with_threads};
 use thalweg::base::rng::Key;
 use thalweg::flow::{Land, accumulate, d8, downstream, fill};
 use thalweg::products::measure::{MeasureSettings, Measures, measure, sheet, specs};
@@ -13,8 +14,7 @@ use thalweg::terrain::height::Height;
 /// Ground of the given heights in metres over metres eastward and northward of the south-west cell.
 fn terrain(size: [usize; 2], cell: f64, z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
     let rows = size[0];
-    let ground = Field::generate(size, |i, j| Height::saturating(z(j as f64 * cell, (rows - 1 - i) as f64 * cell)));
-    Terrain::from_ground(Grid::new(size, cell).unwrap(), ground).unwrap()
+    terrain_on(Grid::new(size, cell).unwrap(), |i, j| z(j as f64 * cell, (rows - 1 - i) as f64 * cell))
 }
 
 fn measured(terrain: &Terrain) -> Measures {
@@ -186,7 +186,7 @@ fn sea_is_no_land() {
 
 #[test]
 fn a_real_model_is_as_nature_is() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/presets/jacksboro.tif");
+    let path = elevation_model_path();
     let real = thalweg::io::load(path, &Default::default()).unwrap().terrain;
     let found = measured(&real);
     for (name, [from, to]) in [
@@ -202,8 +202,8 @@ fn a_real_model_is_as_nature_is() {
         assert!((from..=to).contains(&value), "{name}: {value}");
     }
     // The same figures for any number of threads.
-    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| measured(&real));
-    let many = rayon::ThreadPoolBuilder::new().num_threads(7).build().unwrap().install(|| measured(&real));
+    let one = with_threads(1, || measured(&real));
+    let many = with_threads(7, || measured(&real));
     assert!(one == found && many == found);
     // Nothing lies between a terrain and itself.
     assert!(found.differences(&one).iter().all(|d| d.distance.is_none_or(|d| d == 0.0)));

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::support::finish_run;
 use serde_json::Value;
 use thalweg::laws::LAWS;
 use thalweg::model::{About, Stepper};
@@ -38,10 +39,6 @@ count = 40000
 
 fn models() -> Models {
     Models::default().with::<Terraces>().expect("its name is free")
-}
-
-fn finish(run: &mut Run) {
-    while run.step().expect("it steps").is_some() {}
 }
 
 #[test]
@@ -96,7 +93,7 @@ fn no_parameter_is_lost_behind_a_key_of_the_stage() {
 #[test]
 fn it_runs_on_every_level_with_what_finer_levels_turn() {
     let mut run = Run::new(Recipe::parse_with(RECIPE, &models()).expect("a recipe")).expect("it begins");
-    finish(&mut run);
+    finish_run(&mut run);
     let spacings: Vec<f64> = run
         .reports()
         .iter()
@@ -110,7 +107,7 @@ fn it_runs_on_every_level_with_what_finer_levels_turn() {
 fn a_checkpoint_amid_it_goes_on_to_the_same_bits() {
     let recipe = Recipe::parse_with(RECIPE, &models()).expect("a recipe");
     let mut whole = Run::new(recipe.clone()).expect("it begins");
-    finish(&mut whole);
+    finish_run(&mut whole);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("run.thalweg");
     let mut run = Run::new(recipe).expect("it begins");
@@ -119,7 +116,7 @@ fn a_checkpoint_amid_it_goes_on_to_the_same_bits() {
         run.save(&path, &Value::Null).expect("it is saved");
         run = Run::resume_with(&path, &models()).expect("it is taken up").0;
     }
-    finish(&mut run);
+    finish_run(&mut run);
     assert_eq!(run.terrain().fingerprints(), whole.terrain().fingerprints());
     let problem = Run::resume(Path::new(&path)).err().expect("without the list").to_string();
     assert!(problem.contains("unknown model `terraces`"), "{problem}");

@@ -1,5 +1,6 @@
 //! Shallow water on a grid of pipes: rest, ledgers, waves, dam breaks, rivers, and what may go wrong.
 
+use crate::support::terrain_on;
 use thalweg::Run;
 use thalweg::base::rng::Key;
 use thalweg::io::{SaveOptions, save, save_layer};
@@ -14,8 +15,7 @@ use thalweg::terrain::{Cells, Column, LOOSE, RAIN, SUSPENDED, Table, Terrain, WA
 const SEED: u64 = 7;
 
 fn terrain(size: [usize; 2], cell: f64, edge: Edge, metres: impl Fn(usize, usize) -> f64 + Sync) -> Terrain {
-    let grid = Grid { edges: [edge; 4], ..Grid::new(size, cell).unwrap() };
-    Terrain::from_ground(grid, Field::generate(size, |i, j| Height::saturating(metres(i, j)))).unwrap()
+    terrain_on(Grid { edges: [edge; 4], ..Grid::new(size, cell).unwrap() }, metres)
 }
 
 fn with_water(mut terrain: Terrain, depth: impl Fn(usize, usize) -> f32 + Sync) -> Terrain {

@@ -1,5 +1,6 @@
 //! Living pools, against volumes counted cell by cell, against water poured at once, and against building anew.
 
+use crate::support::with_threads;
 use thalweg::base::rng::Key;
 use thalweg::flow::depressions::OUTSIDE;
 use thalweg::flow::pools::{Arrival, Overflow, PoolKind, PoolRules, Pools, Settled, Stock};
@@ -455,8 +456,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     let ground = Ground::new([390, 410], heights);
     let arrivals: Vec<Arrival> = (0..ground.grid.len()).map(|k| at(k, 400)).collect();
     let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| {
+        with_threads(threads, || {
             let pools = Pools::of(&ground.land());
             let mut stock = ground.dry();
             let settled = pools.settle(&ground.land(), &mut stock, &arrivals, &AT_ONCE).unwrap();

@@ -1,7 +1,7 @@
 //! What every preset keeps to: the same world at any resolution, land that drains, and no sign of the grid.
 
+use crate::support::shared_preset;
 use crate::{long, same};
-use thalweg::Run;
 use thalweg::flow::{Land, outlets};
 use thalweg::products::agreement::agreement;
 use thalweg::products::slope::gradient;
@@ -52,21 +52,13 @@ const DRAINS: f64 = 0.99;
 /// Where sand lies as the wind blows, nothing drains and everything points one way.
 const WINDY: [&str; 1] = ["desert"];
 
-fn built(text: &str, cells: usize) -> Terrain {
-    let mut recipe = Recipe::parse(text).expect("a preset");
-    recipe.cells = cells;
-    let mut run = Run::new(recipe).expect("a preset starts");
-    while run.step().expect("a preset steps").is_some() {}
-    run.terrain().clone()
-}
-
 #[test]
 fn finer_presets_are_the_same_world() {
     for (name, text) in same::presets() {
         if Recipe::parse(&text).expect("a preset").coarsest != Coarsest::None {
             continue;
         }
-        let alike = same::likeness(&text, [128, 256], 64).expect("a preset runs");
+        let alike = same::likeness(&shared_preset(&name, 128, None), &shared_preset(&name, 256, None), 64).unwrap();
         assert!(alike >= BOUND, "{name} at 128 and 256 cells: correlation {alike:.4}");
         assert!(alike < 0.999_999, "{name}: two resolutions cannot be the same to the bit");
     }
@@ -79,7 +71,7 @@ fn presets_in_levels_agree_and_look_like_land() {
         if Recipe::parse(&text).expect("a preset").coarsest == Coarsest::None {
             continue;
         }
-        let (small, large) = (built(&text, 256), built(&text, 512));
+        let (small, large) = (shared_preset(&name, 256, None), shared_preset(&name, 512, None));
         let same = agreement(&small, &large).expect("of one extent");
         let [heights, slopes, rivers] = match LESS.iter().find(|(known, _)| *known == name) {
             Some((_, least)) => *least,
@@ -117,7 +109,7 @@ fn presets_of_one_level_drain() {
             continue;
         }
         for cells in long::or(vec![128], vec![128, 256, 512]) {
-            let drained = drained(&built(&text, cells));
+            let drained = drained(&shared_preset(&name, cells, None));
             assert!(drained >= DRAINS, "{name} at {cells}: {:.2} % of the land drains", 100.0 * drained);
         }
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::{finish_run, finished, repository_root};
 use thalweg::models::Models;
 use thalweg::terrain::DISCHARGE;
 use thalweg::world_folder::{self, REPORT};
@@ -17,9 +18,8 @@ fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/before").join(name)
 }
 
-fn ground(mut run: Run) -> String {
-    while run.step().unwrap().is_some() {}
-    run.terrain().fingerprints()["ground"].clone()
+fn ground(run: Run) -> String {
+    finished(run).terrain().fingerprints()["ground"].clone()
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_folder_of_the_version_before_is_read_and_gives_way() {
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     };
     let mut run = Run::new(Recipe::read(&data("renamed.toml")).unwrap()).unwrap();
-    while run.step().unwrap().is_some() {}
+    finish_run(&mut run);
     world_folder::export(&run, folder).unwrap();
     let now = names(folder);
     fs::copy(data("renamed.toml"), folder.join("recipe.toml")).unwrap();
@@ -98,7 +98,7 @@ fn a_renamed_model_draws_the_numbers_that_it_drew() {
 
 #[test]
 fn recipes_of_ours_have_no_old_names() {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = repository_root();
     let mut seen = 0;
     for folder in ["recipes/models", "recipes/sources", "crates/thalweg/presets"] {
         let files = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());

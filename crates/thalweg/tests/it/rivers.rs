@@ -1,8 +1,7 @@
 //! River networks: on land whose rivers are known in advance, on noise, on a real elevation model, and on bad input.
 
-use std::path::Path;
-
 use crate::long;
+use crate::support::{elevation_model_path, run_recipe, shared_preset, terrain_on};
 use thalweg::base::rng::Key;
 use thalweg::flow::breach::Limits;
 use thalweg::flow::{Drainage, Land};
@@ -26,10 +25,8 @@ const CLOSED: [Edge; 4] = [Edge::Closed; 4];
 
 /// Land of cells of 20 m whose heights in metres are a function of the place in cells.
 fn land(size: [usize; 2], sea: Option<f64>, height: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
-    let mut grid = Grid::new(size, 20.0).unwrap();
-    grid.sea_level = sea.map(Height::saturating);
-    let ground = Field::generate(size, |i, j| Height::saturating(height(i as f64 + 0.5, j as f64 + 0.5)));
-    Terrain::from_ground(grid, ground).unwrap()
+    let grid = Grid { sea_level: sea.map(Height::saturating), ..Grid::new(size, 20.0).unwrap() };
+    terrain_on(grid, |i, j| height(i as f64 + 0.5, j as f64 + 0.5))
 }
 
 /// Rivers from catchments of 40 cells on; nothing is breached.
@@ -88,9 +85,7 @@ fn length(river: &River) -> f64 {
 
 /// The ground of a recipe.
 fn built(recipe: &str) -> Terrain {
-    let mut run = thalweg::Run::new(Recipe::parse(recipe).unwrap()).unwrap();
-    while run.step().unwrap().is_some() {}
-    run.terrain().clone()
+    run_recipe(Recipe::parse(recipe).unwrap()).into_terrain()
 }
 
 fn noise(seed: u64, more: &str) -> Terrain {
@@ -101,7 +96,7 @@ fn noise(seed: u64, more: &str) -> Terrain {
 }
 
 fn jacksboro() -> Terrain {
-    load(Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/jacksboro.tif"), &LoadOptions::default()).unwrap().terrain
+    load(elevation_model_path(), &LoadOptions::default()).unwrap().terrain
 }
 
 #[test]
@@ -1004,11 +999,7 @@ fn great_rivers_are_where_water_gathers() {
 fn every_check_holds_on_land_that_water_has_shaped() {
     // The preset of hills, small: a tributary once turned back over its own way to where it joins.
     for (name, cells) in [("hills", 256), ("alpine", 96)] {
-        let mut recipe = thalweg::presets::find(name).unwrap();
-        recipe.cells = cells;
-        let mut run = thalweg::Run::new(recipe).unwrap();
-        while run.step().unwrap().is_some() {}
-        let terrain = run.terrain().clone();
+        let terrain = shared_preset(name, cells, None);
         let design = Design { catchment: 200.0 * terrain.grid.cell_area(), ..Design::default() };
         let (network, carved) = made(&terrain, &design);
         assert!(network.rivers.len() > 10);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
+use crate::support::with_threads;
 use thalweg::base::rng::Key;
 use thalweg::flow::basins::{basins, catchment};
 use thalweg::flow::breach::{Limits, breach};
@@ -352,8 +353,7 @@ fn angles_are_the_same_on_any_number_of_threads() {
     let land = ground.land();
     let directions = d8::directions(&land);
     let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| (angles(&land, &directions), breach(&land, &Limits::default()).unwrap()))
+        with_threads(threads, || (angles(&land, &directions), breach(&land, &Limits::default()).unwrap()))
     };
     assert!(run(1) == run(2) && run(1) == run(7));
 }

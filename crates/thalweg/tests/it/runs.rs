@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::support::{finished, run_recipe};
 use thalweg::Run;
 use thalweg::io::{SaveOptions, save};
 use thalweg::models;
@@ -46,11 +47,6 @@ fn busy() -> Run {
     Run::over(recipe, terrain).unwrap()
 }
 
-fn finish(mut run: Run) -> Run {
-    while run.step().unwrap().is_some() {}
-    run
-}
-
 /// A run without its clock's readings.
 fn outcome(run: &Run) -> serde_json::Value {
     let mut report = run.report();
@@ -64,7 +60,7 @@ fn outcome(run: &Run) -> serde_json::Value {
 fn a_run_saved_after_any_step_goes_on_to_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state");
-    let straight = outcome(&finish(busy()));
+    let straight = outcome(&finished(busy()));
     assert_eq!(straight["complete"], true);
     let mut run = busy();
     let (mut count, mut droplets) = (0, 0);
@@ -75,7 +71,7 @@ fn a_run_saved_after_any_step_goes_on_to_the_same_bits() {
         assert!(*resumed.terrain() == *run.terrain(), "step {count}");
         assert_eq!(outcome(&resumed), outcome(&run));
         droplets += run.terrain().tables.len();
-        assert_eq!(outcome(&finish(resumed)), straight, "taken up after step {count}");
+        assert_eq!(outcome(&finished(resumed)), straight, "taken up after step {count}");
         if run.step().unwrap().is_none() {
             break;
         }
@@ -86,7 +82,7 @@ fn a_run_saved_after_any_step_goes_on_to_the_same_bits() {
 
 #[test]
 fn the_report_says_what_was_done() {
-    let run = finish(busy());
+    let run = finished(busy());
     let report = run.report();
     assert_eq!(report["seed"], 5);
     assert_eq!(report["rows"], 113);
@@ -133,7 +129,7 @@ fn masks_come_from_files_scaled() {
     recipe.stages = Recipe::parse(&format!("extent = [1, 1]\n{source}")).unwrap().stages;
     recipe.folder = folder.path().to_path_buf();
     let slope = Field::generate([30, 40], |i, j| Height::saturating(300.0 + 3.0 * i as f64 + j as f64));
-    let run = finish(Run::over(recipe, Terrain::from_ground(grid, slope).unwrap()).unwrap());
+    let run = finished(Run::over(recipe, Terrain::from_ground(grid, slope).unwrap()).unwrap());
     let wear = run.terrain().layers["wear"].cells.to_float();
     let dug =
         |cols: std::ops::Range<usize>| (0..30).flat_map(|i| cols.clone().map(move |j| (i, j))).any(|at| wear[at] > 0.0);
@@ -150,7 +146,7 @@ fn a_hole_in_an_elevation_model_leaves_the_ground_alone() {
     let text = "extent = [200, 200]\ncells = 20\n[[stage]]\nmodel = 'elevation'\nlayers = { elevation = 'dem.tif' }";
     let mut recipe = Recipe::parse(text).unwrap();
     recipe.folder = folder.path().to_path_buf();
-    let run = finish(Run::new(recipe).unwrap());
+    let run = run_recipe(recipe);
     assert_eq!(run.terrain().ground[(2, 2)], Height::ZERO);
     assert_eq!(run.terrain().ground[(12, 12)].metres(), 70.0);
 }
@@ -294,7 +290,7 @@ fn whatever_the_content_a_run_goes_on_or_is_refused() {
         let content = &whole[24 + length..whole.len() - 8];
         let mut bytes = [&whole[..16], &(header.len() as u64).to_le_bytes(), header.as_bytes(), content].concat();
         bytes.extend(xxhash_rust::xxh3::xxh3_64(&bytes).to_le_bytes());
-        let run = finish(take_up(folder.path(), &bytes).unwrap());
+        let run = finished(take_up(folder.path(), &bytes).unwrap());
         assert!(run.report()["stages"][0]["budget"]["eroded"].as_f64().unwrap().abs() > 1e38);
     }
 }
@@ -318,7 +314,7 @@ fn a_run_over_a_given_terrain_is_taken_up_without_its_source() {
     run.save(&file, &serde_json::Value::Null).unwrap();
     let (resumed, _) = Run::resume(&file).unwrap();
     assert_eq!(resumed.recipe().seed, u64::MAX);
-    assert_eq!(outcome(&finish(resumed)), outcome(&finish(run)));
+    assert_eq!(outcome(&finished(resumed)), outcome(&finished(run)));
 }
 
 #[test]
@@ -346,7 +342,7 @@ fn factors_that_are_no_numbers_hold_nothing_back() {
             if let Some(factor) = factor {
                 terrain.insert(&HARDNESS, Cells::Float(Field::new(size, factor))).unwrap();
             }
-            let run = finish(Run::over(Recipe::single(models::find(name).unwrap(), 1), terrain).unwrap());
+            let run = finished(Run::over(Recipe::single(models::find(name).unwrap(), 1), terrain).unwrap());
             run.terrain().fingerprints()["ground"].clone()
         };
         assert_eq!(run(Some(f32::NAN)), run(None), "{name}");

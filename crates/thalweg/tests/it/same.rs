@@ -1,13 +1,10 @@
-//! Is a preset the same world at another resolution? Asked by a test at small sizes, by the bench at those of the goal.
+//! Compares builds of one preset at two resolutions. A test does it at small sizes, the bench at those of the goal.
 
-use thalweg::Result;
 use thalweg::base::error::Error;
 use thalweg::presets::PRESETS;
 use thalweg::products::resample::reduce;
 use thalweg::products::statistics::correlation;
-use thalweg::recipe::Recipe;
-use thalweg::run::Run;
-use thalweg::terrain::field::Field;
+use thalweg::{Field, Result, Terrain};
 
 /// Names and texts of the presets, by name, but for those whose cells are a file's.
 pub fn presets() -> Vec<(String, String)> {
@@ -17,18 +14,12 @@ pub fn presets() -> Vec<(String, String)> {
     presets
 }
 
-/// Correlation of the ground that a recipe gives with two numbers of cells on the long side, both reduced to `common`.
-pub fn likeness(recipe: &str, cells: [usize; 2], common: usize) -> Result<f64> {
-    let [a, b] = cells.map(|cells| ground(recipe, cells, common));
-    correlation(&a?, &b?)
+/// Returns the correlation of the elevations of two builds of one recipe, both reduced to `common` cells on the longer side.
+pub fn likeness(one: &Terrain, other: &Terrain, common: usize) -> Result<f64> {
+    correlation(&reduced(one, common)?, &reduced(other, common)?)
 }
 
-fn ground(recipe: &str, cells: usize, common: usize) -> Result<Field<f32>> {
-    let mut recipe = Recipe::parse(recipe)?;
-    recipe.cells = cells;
-    let mut run = Run::new(recipe)?;
-    while run.step()?.is_some() {}
-    let terrain = run.terrain();
+fn reduced(terrain: &Terrain, common: usize) -> Result<Field<f32>> {
     let long = *terrain.grid.size.iter().max().ok_or_else(|| Error::Recipe("no cells".into()))?;
     let size = terrain.grid.size.map(|side| (side * common).div_ceil(long).max(1));
     Ok(reduce(terrain, size)?.metres())

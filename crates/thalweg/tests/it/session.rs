@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::long;
+use crate::support::{run_recipe, with_threads};
 use proptest::prelude::*;
 use thalweg::declare::params::Value;
 use thalweg::recipe::Recipe;
@@ -41,9 +42,7 @@ fn stroke(x: f64) -> Stroke {
 }
 
 fn built(recipe: &Recipe) -> Terrain {
-    let mut run = Run::new(recipe.clone()).unwrap();
-    while run.step().unwrap().is_some() {}
-    run.into_terrain()
+    run_recipe(recipe.clone()).into_terrain()
 }
 
 /// The recipe with something changed: what, where, by how much.
@@ -348,7 +347,7 @@ fn the_bits_are_the_same_for_any_number_of_threads() {
         }
         seen
     };
-    let on = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(played);
+    let on = |threads| with_threads(threads, played);
     let one = on(1);
     assert_eq!(on(2), one);
     assert_eq!(on(7), one);

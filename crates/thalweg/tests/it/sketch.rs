@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::long;
+use crate::support::{finish_run, run_recipe, with_threads};
 use thalweg::flow::{Drainage, Land};
 use thalweg::knobs::Knobs;
 use thalweg::sketch::{Sketch, SketchFeature, SketchFrom, SketchKind, SketchWorld};
@@ -70,12 +71,6 @@ fn recipe(folder: &Path, sketch: &str, stages: &str, seed: u64) -> Recipe {
     let mut recipe = Recipe::parse(&format!("{head}seed = {seed}\n{stages}")).unwrap();
     recipe.folder = folder.to_path_buf();
     recipe
-}
-
-fn finished(recipe: Recipe) -> Terrain {
-    let mut run = Run::new(recipe).unwrap();
-    while run.step().unwrap().is_some() {}
-    run.into_terrain()
 }
 
 fn cell(terrain: &Terrain, [x, y]: [f64; 2]) -> [usize; 2] {
@@ -160,7 +155,7 @@ fn mountains_keep_what_is_drawn() {
     let folder = tempfile::tempdir().unwrap();
     for seed in long::or(&[1, 4][..], &[1, 2, 3, 4, 5, 6]) {
         for (name, sketch) in [("massif", MASSIF), ("passage", PASSAGE)] {
-            let terrain = finished(recipe(folder.path(), sketch, MOUNTAINS, *seed));
+            let terrain = run_recipe(recipe(folder.path(), sketch, MOUNTAINS, *seed)).into_terrain();
             assert_kept(&terrain, sketch, &format!("{name}, seed {seed}"));
         }
     }
@@ -171,7 +166,7 @@ fn lines_that_leave_the_map_go_on_through_its_margin() {
     let folder = tempfile::tempdir().unwrap();
     for (seed, sketch) in [(2, MASSIF), (3, PASSAGE)] {
         let recipe = recipe(folder.path(), sketch, MOUNTAINS, seed);
-        let terrain = finished(Recipe { margin: 0.08, ..recipe });
+        let terrain = run_recipe(Recipe { margin: 0.08, ..recipe }).into_terrain();
         assert_eq!(terrain.grid.size, [256, 256]);
         assert_kept(&terrain, sketch, &format!("seed {seed}"));
     }
@@ -182,7 +177,7 @@ fn noise_keeps_what_is_drawn() {
     let folder = tempfile::tempdir().unwrap();
     for seed in long::or(&[1, 2, 3][..], &[1, 2, 3, 4, 5, 6, 7, 8, 9]) {
         for (name, sketch) in [("massif", MASSIF), ("passage", PASSAGE)] {
-            let terrain = finished(recipe(folder.path(), sketch, HILLS, *seed));
+            let terrain = run_recipe(recipe(folder.path(), sketch, HILLS, *seed)).into_terrain();
             assert_kept(&terrain, sketch, &format!("{name}, seed {seed}"));
         }
     }
@@ -208,13 +203,12 @@ fn the_ledger_closes_and_a_run_taken_up_again_has_the_same_bits() {
         }
     }
     let (mut again, _) = Run::resume(&file).unwrap();
-    while again.step().unwrap().is_some() {}
+    finish_run(&mut again);
     assert_eq!(again.terrain().fingerprints(), run.terrain().fingerprints());
     assert_eq!(again.reports().len(), run.reports().len());
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    let threads = pool.install(|| {
+    let threads = with_threads(3, || {
         let mut run = new();
-        while run.step().unwrap().is_some() {}
+        finish_run(&mut run);
         run.terrain().fingerprints()
     });
     assert_eq!(threads, run.terrain().fingerprints());
@@ -232,7 +226,7 @@ fn land_and_sea_lie_where_a_coast_is_drawn() {
     for stages in [HILLS, MOUNTAINS] {
         let mut recipe = recipe(folder.path(), coast, stages, 2);
         recipe.sea_level = Some(0.0);
-        let terrain = finished(recipe);
+        let terrain = run_recipe(recipe).into_terrain();
         let kept = Sketch::parse(coast, &WORLD).unwrap().keeping(&terrain, COARSE);
         assert!(kept.iter().all(|kept| kept.share >= 0.98), "{kept:?}");
     }

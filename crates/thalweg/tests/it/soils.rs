@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::support::{finished, run_recipe};
 use thalweg::Run;
 use thalweg::base::rng::Key;
 use thalweg::given::soils::{Bed, Ground, SOILS, STRATA, Soil, add, kinds, soil, strata};
@@ -41,11 +42,6 @@ model = "thermal"
 distance = 100
 "#;
 
-fn finished(mut run: Run) -> Run {
-    while run.step().unwrap().is_some() {}
-    run
-}
-
 fn refused(text: &str, folder: &Path) -> String {
     let mut recipe = match Recipe::parse(text) {
         Ok(recipe) => recipe,
@@ -74,7 +70,7 @@ fn a_recipe_s_tables_are_written_back_and_stay_with_the_terrain() {
     assert_eq!(tables.strata[1], Bed { thickness: f64::from(7.1f32), hardness: 0.25, talus: 31.0 });
     let again = Recipe::parse(&recipe.to_toml()).unwrap();
     assert_eq!((&again.stages[1].tables, again.hash()), (tables, recipe.hash()));
-    let run = finished(Run::new(recipe).unwrap());
+    let run = run_recipe(recipe);
     let terrain = run.terrain();
     assert_eq!(kinds(terrain).unwrap().len(), 8);
     assert_eq!(Ground::of(terrain).unwrap().permeability[7], 0.0);
@@ -85,7 +81,7 @@ fn a_recipe_s_tables_are_written_back_and_stay_with_the_terrain() {
 #[test]
 fn beds_lie_as_the_stage_says() {
     let lean = |text: &str| {
-        let run = finished(Run::new(Recipe::parse(text).unwrap()).unwrap());
+        let run = run_recipe(Recipe::parse(text).unwrap());
         let beds = strata(run.terrain()).unwrap().unwrap();
         move |row, column| beds.lean(row, column)
     };
@@ -110,7 +106,7 @@ fn beds_lie_as_the_stage_says() {
 fn a_checkpoint_between_stages_keeps_them() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state");
-    let plain = finished(Run::new(Recipe::parse(RECIPE).unwrap()).unwrap());
+    let plain = run_recipe(Recipe::parse(RECIPE).unwrap());
     let mut run = Run::new(Recipe::parse(RECIPE).unwrap()).unwrap();
     while run.step().unwrap().unwrap().label != "soils" {}
     run.save(&file, &serde_json::Value::Null).unwrap();
@@ -135,7 +131,7 @@ fn a_map_from_a_file_is_checked_and_kept() {
     let field = write([40, 60], 7);
     let mut recipe = Recipe::parse(&text).unwrap();
     recipe.folder = folder.path().to_path_buf();
-    let run = finished(Run::new(recipe).unwrap());
+    let run = run_recipe(recipe);
     assert_eq!(numbers(run.terrain()), &field, "the map outlives its stage");
     write([40, 60], 8);
     let message = refused(&text, folder.path());

@@ -1,5 +1,6 @@
 //! Stream power against its steady states, and against what it must never do.
 
+use crate::support::terrain_on;
 use thalweg::base::rng::Key;
 use thalweg::flow::{Land, accumulate, d8, downstream, fill};
 use thalweg::model::{Budget, Model, Tick};
@@ -30,8 +31,7 @@ fn bare() -> StreamPower {
 fn plain(size: [usize; 2], cell: f64, edges: [Edge; 4]) -> Terrain {
     let key = Key::new(4, "plain");
     let grid = Grid { edges, ..Grid::new(size, cell).unwrap() };
-    let ground = Field::generate(size, |i, j| Height::saturating(key.cell([i as i64, j as i64]).unit()));
-    Terrain::from_ground(grid, ground).unwrap()
+    terrain_on(grid, |i, j| key.cell([i as i64, j as i64]).unit())
 }
 
 const SOUTH: [Edge; 4] = [Edge::Closed, Edge::Closed, Edge::Open, Edge::Closed];

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::support::{finish_run, with_threads};
 use thalweg::Run;
 use thalweg::base::rng::Key;
 use thalweg::declare::params::Written;
@@ -45,14 +46,6 @@ steps = 12
 tables = { springs = [{ x = 300, y = 200.5, rate = 2 }] }
 strokes = [{ step = 12, tool = "smooth", x = 200, y = 200, radius = 150, strength = 1 }]
 "#;
-
-fn finish(run: &mut Run) {
-    while run.step().unwrap().is_some() {}
-}
-
-fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
-}
 
 /// A stroke of any tool, at any places in and round a world of that size.
 fn any_stroke(key: Key, [width, height]: [f64; 2]) -> Stroke {
@@ -103,13 +96,13 @@ fn what_was_done_live_a_build_repeats_to_the_bit() {
             "{made} made, {refused} refused, {:?}",
             run.steps()
         );
-        finish(&mut run);
+        finish_run(&mut run);
         assert_eq!(run.recipe().stages[4].model.about().name, "manual");
         let text = run.recipe().to_toml();
         for threads in [1, 7] {
             let built = with_threads(threads, || {
                 let mut built = Run::new(Recipe::parse(&text).unwrap()).unwrap();
-                finish(&mut built);
+                finish_run(&mut built);
                 built
             });
             assert_eq!(built.terrain().fingerprints(), run.terrain().fingerprints(), "draw {draw}, {threads} threads");
@@ -289,7 +282,7 @@ fn paint_makes_layers_that_models_heed() {
     let text = "extent = [900, 900]\ncells = 90\n[[stage]]\nmodel = 'gradient_noise'\n[[stage]]\nmodel = 'droplets'\n\
                 strokes = [{ tool = 'protect', x = 450, y = 450, radius = 1e8, strength = 1 }]";
     let mut run = Run::new(Recipe::parse(text).unwrap()).unwrap();
-    finish(&mut run);
+    finish_run(&mut run);
     assert_eq!(run.reports()[1].budget.eroded, 0);
     assert!(run.reports()[1].budget.particles > 1000);
 }
@@ -386,8 +379,8 @@ fn a_muted_stage_is_as_if_it_were_not_there() {
                 [[stage]]\nmodel = 'fluvial'\nmuted = true\ntables = { springs = [{ x = 9999, y = 0, rate = 1 }] }\n";
     let mut with = Run::new(recipe(text)).unwrap();
     assert_eq!(with.steps()[1], without.steps()[1]);
-    finish(&mut without);
-    finish(&mut with);
+    finish_run(&mut without);
+    finish_run(&mut with);
     assert_eq!(with.terrain().fingerprints(), without.terrain().fingerprints());
     assert_eq!(with.report()["stages"][1]["muted"], true);
     assert_eq!(with.report()["stages"][1]["steps"], 0);

@@ -1,5 +1,6 @@
 //! Textures of presets: what covers ground lies where it is said to, sums to the whole, and holds no light.
 
+use crate::support::{shared_preset, with_threads};
 use thalweg::flow::hydraulic;
 use thalweg::pictures::light::{Sun, hillshade};
 use thalweg::products::normals::Depth;
@@ -8,18 +9,9 @@ use thalweg::products::textures::maps::flow;
 use thalweg::products::textures::{
     COUNT, GroundCover, MATERIALS, Material, SeenFrom, TextureOptions, TextureRules, Textures, least_river,
 };
-use thalweg::recipe::Recipe;
 use thalweg::rocks::Rock;
 use thalweg::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL};
-use thalweg::{Field, Grid, Height, Run, Terrain, presets};
-
-fn built(preset: &str, cells: usize) -> (Terrain, Recipe) {
-    let mut recipe = presets::find(preset).unwrap();
-    recipe.cells = cells;
-    let mut run = Run::new(recipe.clone()).unwrap();
-    while run.step().unwrap().is_some() {}
-    (run.into_terrain(), recipe)
-}
+use thalweg::{Field, Grid, Height, Terrain, presets};
 
 fn number(name: &str) -> usize {
     Material::find(name).unwrap()
@@ -41,7 +33,7 @@ fn dominant(cover: &GroundCover) -> [f64; COUNT] {
 fn each_material_covers_a_hundredth_of_some_preset_and_lies_where_it_should() {
     let mut most = [0f64; COUNT];
     for (preset, cells) in [("alpine", 192), ("fjords", 128), ("desert", 256), ("badlands", 128)] {
-        let (terrain, recipe) = built(preset, cells);
+        let (terrain, recipe) = (shared_preset(preset, cells, None), presets::find(preset).unwrap());
         let rules = &recipe.textures;
         let cover = GroundCover::of(&terrain, rules, recipe.rock).unwrap();
         let shares = dominant(&cover);
@@ -114,7 +106,7 @@ fn weights_sum_to_the_whole_and_nothing_lies_where_there_is_no_data() {
 #[test]
 fn albedo_has_no_light_in_it() {
     // Correlation of n independent pairs has a standard error of 1/√n; waves of 100 m in 10 km are 10 000 of them, broad ones fewer.
-    let (terrain, recipe) = built("alpine", 256);
+    let (terrain, recipe) = (shared_preset("alpine", 256, None), presets::find("alpine").unwrap());
     let cover = GroundCover::of(&terrain, &recipe.textures, recipe.rock).unwrap();
     let (albedo, _) = cover.albedo(SeenFrom::Ground);
     let light = hillshade(&terrain.metres(), [terrain.grid.cell as f32; 2], Sun::default(), 1.0);
@@ -140,9 +132,8 @@ fn albedo_has_no_light_in_it() {
 fn the_same_bits_on_any_number_of_threads() {
     let terrain = rough(120);
     let with = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let options = TextureOptions { size: Some(150), ..TextureOptions::default() };
-        pool.install(|| Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options).unwrap())
+        with_threads(threads, || Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options).unwrap())
     };
     let one = with(1);
     assert!(one == with(2) && one == with(7));

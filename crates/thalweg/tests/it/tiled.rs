@@ -1,9 +1,9 @@
 //! Drainage by tiles against the same in memory, to the bit.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use crate::long;
+use crate::support::elevation_model_path;
 use thalweg::base::rng::Key;
 use thalweg::flow::streams::esri;
 use thalweg::io::features::save_lakes;
@@ -296,7 +296,7 @@ fn lakes_by_pieces_are_the_bytes_of_all_at_once() {
 
 #[test]
 fn an_elevation_model() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/jacksboro.tif");
+    let path = elevation_model_path();
     let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
     compare("jacksboro", &terrain, &SurveyOptions::default(), &[64, 97, 256, 1024]);
 }

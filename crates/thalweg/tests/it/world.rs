@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::long;
+use crate::support::{preset_recipe, run_recipe, terrain_on, with_threads};
 use rayon::prelude::*;
 use thalweg::base::rng::Key;
 use thalweg::local::{Frame, LocalLakes, LocalWindow, Rect, Rules};
 use thalweg::terrain::grid::Edge;
 use thalweg::world::{Cache, Coarse, End, Watch, unwatched};
-use thalweg::{Error, Field, Grid, Height, Recipe, Result, Terrain, World, presets};
+use thalweg::{Error, Field, Grid, Height, Recipe, Result, Terrain, World};
 
 const OPEN: [Edge; 4] = [Edge::Open; 4];
 
@@ -32,12 +33,8 @@ fn rough(size: [usize; 2], cell: f64, relief: f64, seed: u64) -> Field<f64> {
 }
 
 fn terrain(metres: &Field<f64>, cell: f64, edges: [Edge; 4], sea: Option<f64>) -> Terrain {
-    let mut grid = Grid::new(metres.size(), cell).unwrap();
-    grid.edges = edges;
-    grid.sea_level = sea.map(|sea| Height::from_metres(sea).unwrap());
-    let mut terrain = Terrain::new(grid);
-    terrain.ground = Field::generate(metres.size(), |i, j| Height::from_metres(metres[(i, j)]).unwrap());
-    terrain
+    let sea_level = sea.map(|sea| Height::from_metres(sea).unwrap());
+    terrain_on(Grid { edges, sea_level, ..Grid::new(metres.size(), cell).unwrap() }, |i, j| metres[(i, j)])
 }
 
 fn hills(side: usize, seed: u64) -> Terrain {
@@ -81,10 +78,6 @@ fn shuffled(world: &World, level: u32, seed: u64) -> Vec<[i64; 2]> {
     tiles
 }
 
-fn on_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
-}
-
 #[test]
 fn a_tile_is_that_of_the_whole_whatever_was_asked_before() {
     let walled = [Edge::Closed, Edge::Open, Edge::Open, Edge::Closed];
@@ -101,7 +94,7 @@ fn a_tile_is_that_of_the_whole_whatever_was_asked_before() {
                 let tiles = shuffled(&world, 2, number as u64 + threads);
                 // Without a cache every tile costs its whole way: a few are enough in the short form.
                 let tiles = &tiles[..tiles.len().min(long::or(if most == 0 { 3 } else { 16 }, 1000))];
-                on_threads(threads as usize, || {
+                with_threads(threads as usize, || {
                     tiles.par_iter().for_each(|tile| {
                         let alone = world.tile_at(2, *tile).unwrap();
                         let rect = Rect::new(tile.map(|x| x * side as i64), [side; 2]);
@@ -234,12 +227,6 @@ fn a_world_without_end_has_tiles_everywhere() {
     assert!(error.contains("rows and columns from -2^60 to 2^60"), "{error}");
 }
 
-fn small(name: &str, cells: usize, seed: u64) -> Recipe {
-    let mut recipe = presets::find(name).unwrap();
-    (recipe.cells, recipe.seed) = (cells, seed);
-    recipe
-}
-
 /// Means of four, of a window that begins with an even cell.
 fn halved(window: &LocalWindow) -> Field<f64> {
     let [rows, cols] = window.size();
@@ -266,7 +253,11 @@ fn a_preview_is_the_build() {
     let presets = ["hills", "alpine", "badlands", "canyon", "uplift"];
     for (name, cells) in presets[..long::or(1, 5)].iter().map(|name| (*name, 128)) {
         // Each tile alone: blocks would be larger than what is looked at.
-        let world = World::open(&small(name, cells, 3)).unwrap().with_tiles(128).unwrap().with_cache(Cache::new(0));
+        let world = World::open(&preset_recipe(name, cells, Some(3)))
+            .unwrap()
+            .with_tiles(128)
+            .unwrap()
+            .with_cache(Cache::new(0));
         let extent = world.frame().width(0) * cells as f64;
         let finest = (1..).take_while(|level| world.frame().width(*level) > 0.9).last().unwrap();
         for level in 1..=finest {
@@ -337,7 +328,7 @@ fn follow_down(world: &World, level: u32, count: usize, what: &str) -> usize {
 fn water_is_followed_to_where_it_leaves() {
     let island = World::over(&island(80, 11), Rules::default(), 4).unwrap().with_tiles(256).unwrap();
     println!("{} tiles of an island", follow_down(&island, 3, 10, "island"));
-    let hills = World::open(&small("hills", 64, 5)).unwrap().with_tiles(256).unwrap();
+    let hills = World::open(&preset_recipe("hills", 64, Some(5))).unwrap().with_tiles(256).unwrap();
     println!("{} tiles of hills", follow_down(&hills, 3, long::or(4, 20), "hills"));
     // One river of an island to the sea, through tiles; in the long run on cells of 12 cm through tiles as wide as a cell of level 0.
     let (side, level, cells, least) = long::or((80, 4, 64, 8), (3200, 8, 256, 1000));
@@ -349,7 +340,7 @@ fn water_is_followed_to_where_it_leaves() {
     assert!(is_land && tiles >= least, "{tiles}");
     if let Some(least) = long::or(None, Some(1000)) {
         // One river on cells of a quarter of a metre, through so many small tiles: of thirty places that with the longest way.
-        let fine = World::open(&small("hills", 256, 5)).unwrap().with_tiles(16).unwrap();
+        let fine = World::open(&preset_recipe("hills", 256, Some(5))).unwrap().with_tiles(16).unwrap();
         let length = |place: &[f64; 2]| fine.follow(0, place[0], place[1]).unwrap().count();
         let head = places(&fine).take(30).max_by_key(length).unwrap();
         let (tiles, _) = follow_from(&fine, 8, head, "hills at level 8");
@@ -384,7 +375,7 @@ fn heights_between_centres_are_continuous_and_the_centres_own() {
 
 #[test]
 fn level_0_is_solved_once_tells_how_far_it_is_and_can_be_stopped() {
-    let recipe = small("hills", 64, 2);
+    let recipe = preset_recipe("hills", 64, Some(2));
     let world = World::open(&recipe).unwrap();
     assert_eq!(world.bytes(), 0);
     let rect = Rect::new([10, 10], [20, 20]);
@@ -406,13 +397,11 @@ fn level_0_is_solved_once_tells_how_far_it_is_and_can_be_stopped() {
     assert_eq!(world.bytes(), 9 * 64 * 64);
     world.solve(2, rect, &mut |_| panic!("nothing is left to solve")).unwrap();
     // The same as the build that a caller steps.
-    let mut run = thalweg::Run::new(recipe.clone()).unwrap();
-    while run.step().unwrap().is_some() {}
-    let stepped = World::over(run.terrain(), world.rules().clone(), recipe.seed).unwrap();
+    let stepped = World::over(run_recipe(recipe.clone()).terrain(), world.rules().clone(), recipe.seed).unwrap();
     assert!(stepped.window(2, rect).unwrap() == world.window(2, rect).unwrap());
     // Many at once who all need it.
     let fresh = World::open(&recipe).unwrap().with_tiles(64).unwrap();
-    let all: BTreeSet<Vec<i32>> = on_threads(4, || {
+    let all: BTreeSet<Vec<i32>> = with_threads(4, || {
         (0..8)
             .into_par_iter()
             .map(|_| fresh.tile(1, 100.0, 100.0).unwrap().ground.as_slice().iter().map(|z| z.0).collect())
@@ -427,7 +416,7 @@ fn level_0_is_solved_once_tells_how_far_it_is_and_can_be_stopped() {
 fn a_changed_recipe_finds_nothing_of_the_old_one_in_a_cache() {
     let cache = Cache::new(u64::MAX);
     let open = |recipe: &Recipe| World::open(recipe).unwrap().with_tiles(64).unwrap().with_cache(Arc::clone(&cache));
-    let mut recipe = small("hills", 32, 2);
+    let mut recipe = preset_recipe("hills", 32, Some(2));
     let place = |world: &World| world.tile(1, 4000.0, 4000.0).unwrap();
     let old = place(&open(&recipe));
     let kept = cache.len();

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use thalweg::Run;
+use crate::support::repository_root;
 use thalweg::models;
 use thalweg::recipe::{Coarsest, Recipe, When};
+use thalweg::{Height, Result, Run};
 
 /// Cells on the long side, few enough for all recipes to run in seconds; and of the first of three levels.
 const CELLS: usize = 48;
@@ -23,17 +25,13 @@ const HEAD: &str = "\
 # They are the same on every machine.
 ";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 /// The presets by name, and the recipes by path under recipes/, without the ending.
 fn recipes() -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
     for (folder, path) in
         [("", "crates/thalweg/presets"), ("models/", "recipes/models"), ("sources/", "recipes/sources")]
     {
-        let entries = fs::read_dir(root().join(path)).unwrap();
+        let entries = fs::read_dir(repository_root().join(path)).unwrap();
         let toml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
         for path in entries.map(|entry| entry.unwrap().path()).filter(toml) {
             found.insert(format!("{folder}{}", path.file_stem().unwrap().to_str().unwrap()), path);
@@ -79,11 +77,44 @@ fn worlds() -> Vec<(String, Recipe)> {
     recipes().into_iter().flat_map(of).collect()
 }
 
-fn finished(recipe: Recipe) -> Run {
-    let mut run = Run::new(recipe).unwrap();
-    while run.step().unwrap().is_some() {}
-    run
+/// What the tests ask of a finished run.
+struct FinishedWorld {
+    /// Labels of stages that run on no level.
+    idle: Vec<String>,
+    /// Solid matter at the end minus that at the beginning, counted in cells of the last level.
+    solid_change: i128,
+    /// The same as the run reports it.
+    reported_change: i128,
+    /// The lowest and the highest elevation.
+    range: Option<[Height; 2]>,
+    /// The fingerprint of the ground.
+    fingerprint: String,
 }
+
+impl FinishedWorld {
+    fn run(recipe: Recipe) -> Result<Self> {
+        let mut run = Run::new(recipe)?;
+        let idle = run.idle().into_iter().map(String::from).collect();
+        let last = run.grids().len() - 1;
+        let before = run.terrain().solid() << (2 * last);
+        while run.step()?.is_some() {}
+        // A report counts cells of its level.
+        let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
+        Ok(Self {
+            idle,
+            solid_change: run.terrain().solid() - before,
+            reported_change: changes.sum(),
+            range: run.terrain().range(),
+            fingerprint: run.terrain().fingerprints()["ground"].clone(),
+        })
+    }
+}
+
+/// Every recipe as it is run here, by its golden's name, run once for all tests.
+static WORLDS: LazyLock<BTreeMap<String, FinishedWorld>> = LazyLock::new(|| {
+    let run = |recipe, key: &str| FinishedWorld::run(recipe).unwrap_or_else(|error| panic!("{key}: {error}"));
+    worlds().into_iter().map(|(key, recipe)| (key.clone(), run(recipe, &key))).collect()
+});
 
 #[test]
 fn recipes_are_named_as_their_files_and_say_what_they_are() {
@@ -113,24 +144,18 @@ fn every_model_has_a_recipe_and_every_such_recipe_its_model() {
 
 #[test]
 fn every_recipe_runs_and_its_mass_closes() {
-    for (key, recipe) in worlds() {
-        let run = Run::new(recipe.clone()).unwrap();
-        assert_eq!(run.idle(), Vec::<&str>::new(), "{key}");
-        let last = run.grids().len() - 1;
-        let before = run.terrain().solid() << (2 * last);
-        let run = finished(recipe);
-        // A ledger counts cells of its level.
-        let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
-        assert_eq!(run.terrain().solid() - before, changes.sum::<i128>(), "{key}");
-        let [low, high] = run.terrain().range().unwrap();
+    for (key, world) in &*WORLDS {
+        assert_eq!(world.idle, Vec::<String>::new(), "{key}");
+        assert_eq!(world.solid_change, world.reported_change, "{key}");
+        let [low, high] = world.range.unwrap();
         assert!(low < high, "{key} is flat");
     }
 }
 
 #[test]
 fn golden_ground_of_every_recipe() {
-    let print = |recipe: Recipe| finished(recipe).terrain().fingerprints()["ground"].clone();
-    let seen: BTreeMap<String, String> = worlds().into_iter().map(|(key, recipe)| (key, print(recipe))).collect();
+    let seen: BTreeMap<String, String> =
+        WORLDS.iter().map(|(key, world)| (key.clone(), world.fingerprint.clone())).collect();
     assert!(seen.keys().filter(|key| key.ends_with(", levels")).count() >= 8);
     if std::env::var_os("THALWEG_BLESS").is_some() {
         let mut text = HEAD.to_string();
