@@ -15,7 +15,6 @@ mod rivers;
 mod runs;
 mod signals;
 mod states;
-mod studio;
 mod support;
 mod tile_memory;
 mod trees;

@@ -14,7 +14,8 @@ pub fn presets() -> Vec<(String, String)> {
     presets
 }
 
-/// Returns the correlation of the elevations of two builds of one recipe, both reduced to `common` cells on the longer side.
+/// Returns the correlation of the elevations of two builds of one recipe, both reduced to `common` cells on the longer
+/// side.
 pub fn likeness(one: &Terrain, other: &Terrain, common: usize) -> Result<f64> {
     correlation(&reduced(one, common)?, &reduced(other, common)?)
 }
