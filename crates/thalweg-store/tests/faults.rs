@@ -1,14 +1,16 @@
 //! A disk that refuses midway: what is not whole has no mark, and work goes on to the same bytes once there is room.
 #![cfg(debug_assertions)]
 
-mod made;
+#[path = "it/support.rs"]
+#[allow(dead_code, reason = "this program uses a part of it")]
+mod support;
 
 use std::fs;
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 use std::sync::Mutex;
 
-use made::files;
+use support::files;
 use thalweg::io::disk::{Act, watch};
 use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, save};
 use thalweg::{Field, Grid, Height, Terrain};

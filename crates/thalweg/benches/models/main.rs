@@ -9,7 +9,7 @@ mod hydrology;
 mod local;
 mod memory;
 mod pools;
-#[path = "../../tests/same/mod.rs"]
+#[path = "../../tests/it/same.rs"]
 mod same;
 mod work;
 mod world;

@@ -1,0 +1,109 @@
+//! Commands on maps of Zarr, and on files that memory does not hold: what they write and tell is what they do otherwise.
+#![cfg(target_os = "linux")]
+
+use crate::support::{Place, text};
+use serde_json::Value;
+use thalweg::io::{SaveOptions, save};
+use thalweg::{Field, Grid, Height, Terrain};
+
+fn works(place: &Place, line: &str, mebibytes: u64) -> String {
+    let output = place.run_limited(line, mebibytes);
+    assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+/// The same lines on a file and on a store of it.
+#[test]
+fn maps_of_zarr_are_drawn_and_told_as_files() {
+    let place = Place::new();
+    place.works("generate gradient_noise -o dem.tif --cells 300x700 --cell-size 20 --seed 3 --quiet");
+    place.works("crop dem.tif -o dem.zarr --window 0,0,300,700");
+    for options in ["", "--scale --legend --max-size 200 --sun 170,20", "--exaggeration 3 --sea-level 10 --ramp atlas"]
+    {
+        let options = if options.contains("atlas") { options.replace("--ramp atlas", "") } else { options.to_string() };
+        place.works(&format!("shade dem.tif -o a.png {options}"));
+        let said = place.works(&format!("shade dem.zarr -o b.png {options}"));
+        assert!(said.contains("by rows: at most "), "{said}");
+        assert!(place.read("a.png") == place.read("b.png"), "{options}");
+    }
+    for (line, ending) in [("mesh", "glb"), ("normals", "png"), ("normals --bump", "png")] {
+        place.works(&format!("{line} dem.tif -o a.{ending}"));
+        place.works(&format!("{line} dem.zarr -o b.{ending}"));
+        assert!(place.read(&format!("a.{ending}")) == place.read(&format!("b.{ending}")), "{line}");
+    }
+    let told = |name: &str| serde_json::from_str::<Value>(&place.works(&format!("info {name} --json"))).unwrap();
+    let (file, store) = (told("dem.tif"), told("dem.zarr"));
+    for fact in ["columns", "rows", "cell_size_m", "extent_m", "lowest_m", "highest_m", "mean_m", "nodata_cells"] {
+        assert_eq!(file[fact], store[fact], "{fact}");
+    }
+    assert_eq!((&store["format"], &store["layers"]), (&"Zarr".into(), &"height".into()));
+    // A map that fits is measured whole.
+    let measured = |name: &str| serde_json::from_str::<Value>(&place.works(&format!("measure {name} --json"))).unwrap();
+    assert_eq!(measured("dem.tif")["measures"], measured("dem.zarr")["measures"]);
+    place.refuses("info none.zarr", &["none.zarr", "is not there"]);
+    place.refuses("shade none.zarr -o c.png", &["none.zarr"]);
+    place.refuses("mesh dem.zarr -o dem.zarr/a.glb --trees none.csv", &["none.csv"]);
+}
+
+/// The numbers of bytes in a refusal.
+fn numbers(message: &str) -> Vec<u64> {
+    let words: Vec<&str> = message.split_whitespace().collect();
+    let before_bytes = words.windows(2).filter(|two| two[1] == "bytes");
+    before_bytes.filter_map(|two| two[0].parse().ok()).collect()
+}
+
+/// A long strip, which whole is three times what it is by rows.
+#[test]
+fn what_memory_does_not_hold_goes_by_rows() {
+    let place = Place::quick();
+    let size = [16_000, 500];
+    let wave = |i: usize, j: usize| {
+        200.0 * (i as f64 / 90.0).sin() * (j as f64 / 70.0).cos() + ((i * 31 + j * 17) % 23) as f64
+    };
+    let ground = Field::generate(size, |i, j| Height::saturating(wave(i, j)));
+    let terrain = Terrain::from_ground(Grid::new(size, 30.0).unwrap(), ground).unwrap();
+    save(place.path("dem.tif"), &terrain, &SaveOptions::default()).unwrap();
+    drop(terrain);
+    let line = |out: &str| format!("shade dem.tif -o {out} --max-size 1500 --legend");
+    place.works(&line("a.png"));
+    // What a process begins with differs from machine to machine: one that is refused by rows tells how much it lacks.
+    let lacks = |mebibytes: u64| {
+        let message = text(&place.run_limited(&line("b.png"), mebibytes).stderr);
+        let told = numbers(&message);
+        (message.contains("by rows needs") && told.len() == 2).then(|| (told[0] - told[1]) / (1 << 20))
+    };
+    let (few, lack) = (250..900).step_by(30).find_map(|few| Some((few, lacks(few)?))).expect("a refusal");
+    let enough = few + lack + 24;
+    let said = works(&place, &line("b.png"), enough);
+    assert!(said.contains("by rows: at most "), "{said}");
+    assert!(place.read("a.png") == place.read("b.png"));
+    let refused = place.run_limited("shade dem.tif -o c.png --layer wetness", enough);
+    let message = text(&refused.stderr);
+    assert!(!refused.status.success() && message.contains("--layer") && message.contains("by rows"), "{message}");
+    assert!(!place.path("c.png").exists());
+
+    place.works("crop dem.tif -o part.tif --window 0,0,500,4000");
+    let whole: Value = serde_json::from_str(&place.works("measure part.tif --json")).unwrap();
+    let output = place.run_limited("measure part.tif --json", enough);
+    let message = text(&output.stderr);
+    assert!(output.status.success() && message.contains("left out"), "{message}");
+    let found: Value = serde_json::from_str(text(&output.stdout).lines().last().unwrap()).unwrap();
+    let mut counts = [0, 0];
+    for (a, b) in whole["measures"].as_array().unwrap().iter().zip(found["measures"].as_array().unwrap()) {
+        let is_out = b["missing"].as_str().is_some_and(|why| why.starts_with("left out"));
+        counts[usize::from(is_out)] += 1;
+        assert!(is_out || a == b, "{a} {b}");
+    }
+    assert!(counts[0] == 29 && counts[1] > 10, "{counts:?}");
+
+    let told = |output: String| serde_json::from_str::<Value>(output.lines().next().unwrap()).unwrap();
+    let (whole, found) =
+        (told(place.works("info dem.tif --json")), told(works(&place, "info dem.tif --json", enough - 60)));
+    assert_eq!(whole, found);
+    for (line, name) in [("mesh dem.tif -o a.glb", "a.glb"), ("normals dem.tif -o n.png", "n.png")] {
+        let refused = place.run_limited(line, enough);
+        let message = text(&refused.stderr);
+        assert!(!refused.status.success() && message.contains("thalweg resample dem.tif --cells "), "{message}");
+        assert!(!place.path(name).exists());
+    }
+}

@@ -1,0 +1,198 @@
+//! Ctrl-C at any time: in any step of any model, while the final files are written, and more than once.
+#![cfg(unix)]
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::long;
+use crate::support::{Place, signal, text};
+
+/// Stages of a model, more than any machine comes to the end of before the signal.
+const STAGES: usize = 200;
+
+/// Models in stages without number: the signal comes within the first of them.
+fn recipes() -> Vec<(String, String)> {
+    let side = long::or(384, 1536);
+    let mut recipes = Vec::new();
+    for model in thalweg::models::all() {
+        let about = model.about();
+        let given: Vec<_> = about.needs.iter().map(|spec| format!("{} = \"dem.tif\"", spec.name)).collect();
+        let layers = if given.is_empty() { String::new() } else { format!("layers = {{ {} }}\n", given.join(", ")) };
+        let stage = |n: usize| format!("[[stage]]\nmodel = \"{0}\"\nlabel = \"{0}_{n}\"\n{layers}", about.name);
+        let stages: String = (0..STAGES).map(stage).collect();
+        recipes.push((about.name.to_string(), begun(30 * side, side) + &stages));
+    }
+    // Cells of 100 km with plants on patches of 500 m: a step that lasted for 86 s.
+    recipes.push(("wide trees".into(), begun(600_000, 6) + "[[stage]]\nmodel = \"trees\"\npatch = 500\n"));
+    recipes
+}
+
+/// Ground, whose end is the first progress.
+fn begun(extent: usize, cells: usize) -> String {
+    format!(
+        "extent = [{extent}, {extent}]\ncells = {cells}\n[[stage]]\nmodel = \"gradient_noise\"\nlabel = \"ground\"\n"
+    )
+}
+
+/// From the signal to the end, whatever is being done, and however long that would last.
+#[test]
+fn ctrl_c_acts_soon_at_any_step() {
+    let place = Place::quick();
+    let side = long::or(384, 1536);
+    place.works(&format!("generate gradient_noise -o dem.tif --cells {side} --cell-size 30 --quiet"));
+    let recipes = recipes();
+    assert!(recipes.len() > 20);
+    let (mut stopped, mut missed, mut longest) = (0, Vec::new(), (Duration::ZERO, ""));
+    for (number, (name, recipe)) in recipes.iter().enumerate() {
+        place.write("r.toml", recipe);
+        let mut child = place
+            .command("build r.toml --out w --fresh --json")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+        let mut said = String::new();
+        std::io::BufRead::read_line(&mut out, &mut said).unwrap();
+        assert!(said.contains("\"progress\""), "{name}: {said}{}", text(&child.wait_with_output().unwrap().stderr));
+        // Somewhere in the first stages.
+        std::thread::sleep(Duration::from_millis(30 * (number as u64 % 5)));
+        let sent = Instant::now();
+        signal(&child, "-INT");
+        std::io::Read::read_to_string(&mut out, &mut said).unwrap();
+        let code = child.wait().unwrap().code();
+        let time = sent.elapsed();
+        // 2 s, and as much again for a machine that does other things as well.
+        assert!(time < Duration::from_secs(4), "{name}: {time:?}");
+        longest = longest.max((time, name));
+        if code == Some(130) && place.path("w/checkpoint.thalweg").exists() {
+            stopped += 1;
+        } else {
+            missed.push((name, code));
+        }
+    }
+    println!("{stopped} of {} runs stopped, the slowest ({}) in {:?}", recipes.len(), longest.1, longest.0);
+    assert!(stopped * 10 >= recipes.len() * 9, "not stopped: {missed:?}");
+}
+
+/// A former world and a new one, which leave other layers.
+const FORMER: &str = "name = \"former\"\nextent = [600, 400]\ncells = 24\n[[stage]]\nmodel = \"gradient_noise\"\n[[stage]]\nmodel = \"fluvial\"\nrain = 0\nsteps = 3\ntables = { springs = [{ x = 300, y = 200, rate = 5 }] }\n";
+const NEW: &str = "name = \"new\"\nextent = [600, 400]\ncells = 24\n[[stage]]\nmodel = \"gradient_noise\"\nwavelength = 200\n[[stage]]\nmodel = \"drainage\"\n";
+
+/// What is built in a place with the former world.
+const LINE: &str = "build new.toml --out w";
+
+fn place() -> Place {
+    let place = Place::quick();
+    place.write("former.toml", FORMER);
+    place.write("new.toml", NEW);
+    place.works("build former.toml --out w --quiet");
+    place
+}
+
+/// The files of the world, but for the time it took and what speaks to runs alone.
+#[cfg(debug_assertions)]
+fn world(place: &Place) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(place.path("w")).unwrap().map(|entry| entry.unwrap());
+    let named =
+        entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap_or_default()));
+    let mut files: std::collections::BTreeMap<_, _> = named.filter(|(name, _)| name != ".lock").collect();
+    if let Some(report) = files.get_mut("report.json") {
+        let mut json: serde_json::Value = serde_json::from_slice(report).unwrap();
+        for of_this_run in ["seconds", "threads", "files"] {
+            json.as_object_mut().unwrap().remove(of_this_run);
+        }
+        json["stages"].as_array_mut().unwrap().iter_mut().for_each(|stage| stage["seconds"] = 0.into());
+        *report = json.to_string().into_bytes();
+    }
+    files
+}
+
+/// What the final files' changes are: their numbers, while they are written beside their places, and while they take their names.
+#[cfg(debug_assertions)]
+fn changes() -> (Vec<usize>, Vec<usize>) {
+    let place = place();
+    let output = place.command(LINE).env("THALWEG_FAULT", "tell:0").env("RAYON_NUM_THREADS", "1").output().unwrap();
+    let said = text(&output.stderr);
+    let told = said.lines().filter_map(|line| line.strip_prefix("fault ")?.split_once(": "));
+    let all: Vec<(usize, &str)> = told.map(|(number, change)| (number.parse().unwrap(), change)).collect();
+    let written = all.iter().filter(|(_, change)| change.contains(".tmp/") && change.starts_with("Write"));
+    let report = all.iter().position(|(_, change)| change.starts_with("Remove") && change.ends_with("report.json"));
+    let named = all[report.expect("a former report")..].iter().filter(|(_, change)| !change.starts_with("Sync"));
+    (written.map(|(number, _)| *number).collect(), named.map(|(number, _)| *number).collect())
+}
+
+/// Runs a line whose change of that number lasts for two seconds, and signals so many times within; gives the exit code, what
+/// was said, and the time from the first signal on.
+#[cfg(debug_assertions)]
+fn signalled(place: &Place, number: usize, signals: usize) -> (Option<i32>, String, Duration) {
+    let mut child = place
+        .command(LINE)
+        .env("THALWEG_FAULT", format!("slow:{number}"))
+        .env("RAYON_NUM_THREADS", "1")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    std::io::BufRead::read_line(&mut err, &mut said).unwrap();
+    assert!(said.starts_with("fault "), "{said}");
+    let begun = Instant::now();
+    for _ in 0..signals {
+        signal(&child, "-INT");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    std::io::Read::read_to_string(&mut err, &mut said).unwrap();
+    (child.wait().unwrap().code(), said, begun.elapsed())
+}
+
+/// Until the final files take their names, the former world is as it was and the run goes on from a checkpoint; from then on the
+/// new world is whole, however often the signal comes. The third ends a run at once, and leaves nothing of it.
+#[test]
+#[cfg(debug_assertions)]
+fn while_the_final_files_are_written_there_is_one_whole_world() {
+    let (written, named) = changes();
+    assert!(written.len() > 8 && named.len() > 8, "{written:?} {named:?}");
+    let [old, new] = [false, true].map(|build| {
+        let place = place();
+        if build {
+            place.works(&format!("{LINE} --quiet"));
+        }
+        world(&place)
+    });
+    let some =
+        |numbers: &[usize]| [0, numbers.len() / 3, 2 * numbers.len() / 3, numbers.len() - 1].map(|at| numbers[at]);
+    let cases =
+        some(&written).into_iter().map(|number| (number, false)).chain(some(&named).map(|number| (number, true)));
+    let cases: Vec<_> =
+        cases.flat_map(|(number, is_named)| [1, 3].map(|signals| (number, is_named, signals))).collect();
+    let check = |(number, is_named, signals): (usize, bool, usize)| {
+        let place = place();
+        let (code, said, time) = signalled(&place, number, signals);
+        let mut now = world(&place);
+        let case = format!("{number}, {signals} signals: {code:?} in {time:?}: {said}");
+        assert_eq!(signals > 1, said.contains("a third Ctrl-C ends at once"), "{case}");
+        if is_named {
+            assert_eq!(code, Some(0), "{case}");
+            assert!(now == new, "{case} {:?}", now.keys());
+            return;
+        }
+        assert_eq!(code, Some(130), "{case}");
+        // Before the change is made that lasts.
+        assert!(time < Duration::from_millis(1800), "{case}");
+        let kept = now.remove("checkpoint.thalweg");
+        assert!(now == old, "{case} {:?}", now.keys());
+        assert_eq!(kept.is_some(), signals == 1, "{case}");
+        if kept.is_some() {
+            place.works("resume w/checkpoint.thalweg --quiet");
+            assert!(world(&place) == new, "{case}");
+        }
+    };
+    std::thread::scope(|scope| {
+        for half in cases.chunks(cases.len().div_ceil(4)) {
+            scope.spawn(move || half.iter().for_each(|case| check(*case)));
+        }
+    });
+}

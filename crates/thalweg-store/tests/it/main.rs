@@ -1,0 +1,9 @@
+//! The integration tests of the stores, as one program.
+
+mod apply;
+mod by_rows;
+mod refusals;
+mod reshape;
+mod store;
+mod support;
+mod work;

@@ -1,0 +1,175 @@
+//! The explorer: rings of one land meet without a gap or a seam, and the view follows the eye from the whole into a gully.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::support::run_recipe;
+use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, pos2, vec2};
+use egui_kittest::Harness;
+use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
+use thalweg::local::{Frame, LocalWindow, Rect, Rules};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::Height;
+use thalweg::world::{Coarse, Watch, World};
+use thalweg::{Terrain, presets};
+use thalweg_studio::explore::stand::Stand;
+use thalweg_studio::explore::{Explorer, still};
+use thalweg_studio::view::camera::Camera;
+use thalweg_studio::view::look::Look;
+
+fn alpine(cells: usize) -> World {
+    let mut recipe = presets::find("alpine").unwrap();
+    recipe.cells = cells;
+    World::over(run_recipe(recipe).terrain(), Rules::default(), 1).unwrap()
+}
+
+/// A plane that leans to the south-east, without anything rough on it.
+fn plane() -> World {
+    let mut terrain = Terrain::new(Grid::new([1024, 1024], 400.0).unwrap());
+    terrain.grid.edges = [Edge::Open; 4];
+    terrain.ground = Field::generate([1024; 2], |i, j| Height::saturating(3000.0 - 2.0 * i as f64 - 0.8 * j as f64));
+    let rules = Rules { roughness: 0.0, grain: 0.0, time: 0.0, meanders: 0.0, ..Rules::default() };
+    World::over(&terrain, rules, 1).unwrap()
+}
+
+#[test]
+fn rings_leave_no_gap_between_them() {
+    let land = plane();
+    for (distance, elevation) in [(40_000.0, 60.0), (9000.0, 50.0), (700.0, 75.0)] {
+        let stand =
+            Stand { place: [204_321.0, 198_765.0], camera: Camera { distance, elevation, ..Camera::default() } };
+        assert!(stand.rings(land.frame(), 300).len() > 2);
+        let look = Look { haze: false, streams: false, ..Look::default() };
+        let picture = still(&land, stand, &look, [400, 300]).unwrap();
+        // A plane is of one colour, but for its height; the sky is blue.
+        let holes = picture.rgb.as_slice().iter().filter(|[r, _, b]| b > r).count();
+        assert_eq!(holes, 0, "from {distance} m away");
+        let pairs =
+            picture.rgb.as_slice().windows(2).filter(|pair| (0..3).any(|c| pair[0][c].abs_diff(pair[1][c]) > 6));
+        // Rows begin again at the left.
+        assert!(pairs.count() < 400, "a seam shows from {distance} m away");
+    }
+}
+
+/// The explorer in a harness, turned by its wheel.
+struct Bench(Harness<'static, Option<Explorer>>);
+
+impl Bench {
+    fn new(world: World, stand: Stand) -> Self {
+        let state = create_render_state(default_wgpu_setup(), eframe::egui_wgpu::RendererOptions::PREDICTABLE);
+        let gpu = state.clone();
+        let harness = Harness::builder()
+            .with_size(vec2(480.0, 320.0))
+            .renderer(WgpuTestRenderer::from_render_state(state))
+            .build_ui_state(
+                move |ui, explorer: &mut Option<Explorer>| {
+                    let make = || {
+                        let view = (stand, Look::default());
+                        Explorer::new(world.clone(), view, ui.ctx(), Some(gpu.clone())).unwrap()
+                    };
+                    explorer.get_or_insert_with(make).frame_ui(ui);
+                },
+                None,
+            );
+        Self(harness)
+    }
+
+    fn explorer(&self) -> &Explorer {
+        self.0.state().as_ref().unwrap()
+    }
+
+    fn settle(&mut self) {
+        let start = Instant::now();
+        self.0.step();
+        while !self.explorer().is_settled() {
+            assert!(start.elapsed() < Duration::from_secs(180), "{}", self.explorer().words());
+            std::thread::sleep(Duration::from_millis(5));
+            self.0.step();
+        }
+    }
+
+    fn scroll(&mut self, by: f32) {
+        self.0.event(Event::PointerMoved(pos2(240.0, 160.0)));
+        self.0.event(Event::MouseWheel {
+            unit: MouseWheelUnit::Point,
+            delta: vec2(0.0, by),
+            phase: TouchPhase::Move,
+            source: MouseWheelSource::Unknown,
+            modifiers: Modifiers::NONE,
+        });
+        self.0.step();
+    }
+}
+
+#[test]
+fn the_wheel_leads_from_the_whole_into_a_gully_and_back() {
+    let land = alpine(64);
+    let middle = 0.5 * 64.0 * land.frame().cell;
+    let stand =
+        Stand { place: [middle, middle], camera: Camera { distance: (2.0 * middle) as f32, ..Camera::default() } };
+    let mut bench = Bench::new(land, stand);
+    bench.settle();
+    let (first, far) = (bench.explorer().levels(), bench.explorer().stand().camera.distance);
+    let mut frames = Vec::new();
+    for _ in 0..40 {
+        let start = Instant::now();
+        bench.scroll(60.0);
+        frames.push(start.elapsed());
+        // However fast the wheel turns, there is land to be seen.
+        assert!(!bench.explorer().levels().is_empty());
+    }
+    frames.sort();
+    println!("frames of the zoom: median {:?}, longest {:?}", frames[20], frames[39]);
+    bench.settle();
+    let near = bench.explorer().stand();
+    assert!(near.camera.distance < 0.02 * far, "{} m of {far} m", near.camera.distance);
+    let levels = bench.explorer().levels();
+    assert!(levels[0] > first[0] + 3, "{levels:?} after {first:?}");
+    assert!(levels.windows(2).all(|pair| pair[0] == pair[1] + 1), "{levels:?}");
+    // What is looked at stays under the pointer, so it does not run off.
+    assert!((0..2).all(|k| (near.place[k] - middle).abs() < 0.25 * middle), "{:?}", near.place);
+    for _ in 0..60 {
+        bench.scroll(-60.0);
+        assert!(!bench.explorer().levels().is_empty());
+    }
+    bench.settle();
+    let back = bench.explorer();
+    assert!(back.stand().camera.distance > 0.9 * far);
+    assert!(back.levels().last() <= first.last(), "{:?}: the whole again", back.levels());
+}
+
+/// A level 0 that cannot be solved.
+struct Nothing(Frame);
+
+impl Coarse for Nothing {
+    fn frame(&self) -> &Frame {
+        &self.0
+    }
+
+    fn window(&self, _: Rect, _: Watch<'_>) -> thalweg::Result<LocalWindow> {
+        Err(thalweg::Error::value("land", "none", "some"))
+    }
+
+    fn bytes(&self) -> u64 {
+        0
+    }
+
+    fn identity(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn a_world_that_cannot_be_made_says_so() {
+    let frame = Frame::of(&Grid::new([64, 64], 30.0).unwrap()).unwrap();
+    let world = World::new(Arc::new(Nothing(frame)), Rules::default(), 1).unwrap();
+    let stand = Stand { place: [0.0; 2], camera: Camera::default() };
+    assert!(still(&world, stand, &Look::default(), [64, 48]).unwrap_err().contains("land = none"));
+    let mut bench = Bench::new(world, stand);
+    for _ in 0..200 {
+        bench.0.step();
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(bench.explorer().words().contains("land = none"), "{}", bench.explorer().words());
+}

@@ -1,0 +1,225 @@
+//! A session that shares no memory with its window: bytes there and back, and what is seen is what a thread would have shown.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::support::run_recipe;
+use thalweg::io::{SaveOptions, held, save};
+use thalweg::products::overlay::Overlay;
+use thalweg::recipe::Recipe;
+use thalweg::recipe::strokes::{Stroke, Tool};
+use thalweg::run::Run;
+use thalweg_studio::far::{Link, Post, Station};
+use thalweg_studio::goods::Goods;
+use thalweg_studio::painter::{Job, Painted, PainterElsewhere, Wants};
+use thalweg_studio::session::{Elsewhere, Order, Snapshot};
+
+const WORLD: &str = r#"
+name = "far"
+extent = [3200.0, 3200.0]
+cells = 64
+seed = 5
+
+[[stage]]
+model = "gradient_noise"
+amplitude = 400.0
+
+[[stage]]
+model = "stream_power"
+years = 200000.0
+step = 20000.0
+
+[[stage]]
+model = "droplets"
+count = 3000
+"#;
+
+type Queue = Rc<RefCell<VecDeque<Vec<u8>>>>;
+
+/// A window's end and a station, with two queues for what a browser would carry.
+struct Pair {
+    link: Rc<Link>,
+    station: Station,
+    there: Queue,
+    back: Queue,
+}
+
+fn station(back: &Queue) -> Station {
+    let back = Rc::clone(back);
+    Station::new(move |bytes| back.borrow_mut().push_back(bytes))
+}
+
+impl Pair {
+    fn new(text: &str) -> Self {
+        let recipe = Recipe::parse(text).unwrap();
+        let (there, back) = (Queue::default(), Queue::default());
+        let carried = Rc::clone(&there);
+        let make = move || -> Post {
+            let carried = Rc::clone(&carried);
+            Box::new(move |bytes| carried.borrow_mut().push_back(bytes))
+        };
+        let link = Link::new(make, &recipe, true).unwrap();
+        let pair = Self { link, station: station(&back), there, back };
+        pair.link.tell(Order::Open(Box::new(recipe), 0));
+        pair.link.tell(Order::Pace(None));
+        pair.link.tell(Order::Play(true));
+        pair
+    }
+
+    fn turn(&mut self) {
+        let there: Vec<_> = self.there.borrow_mut().drain(..).collect();
+        there.iter().for_each(|bytes| self.station.receive(bytes));
+        self.station.turn();
+        let back: Vec<_> = self.back.borrow_mut().drain(..).collect();
+        back.iter().for_each(|bytes| self.link.receive(bytes));
+    }
+
+    fn until(&mut self, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+        for _ in 0..100_000 {
+            self.turn();
+            if let Some(latest) = self.link.latest().filter(|latest| holds(latest)) {
+                return latest;
+            }
+        }
+        panic!("in vain until {what}; problem {:?}", self.link.latest().and_then(|latest| latest.problem.clone()));
+    }
+
+    fn painted(&mut self, overlay: Option<Overlay>, compare: bool) -> Painted {
+        let latest = self.link.latest().unwrap();
+        let wants = Wants {
+            most: 1024,
+            sun: Default::default(),
+            exaggeration: 1.5,
+            light: None,
+            overlay,
+            natural: None,
+            basins: true,
+        };
+        self.link.ask(Job {
+            version: latest.version,
+            revision: latest.revision,
+            terrain: Arc::clone(&latest.terrain),
+            before: Arc::clone(&latest.before),
+            eroding: latest.eroding,
+            falling: None,
+            droplets: true,
+            compare,
+            wants,
+        });
+        assert!(self.link.is_busy());
+        while self.link.is_busy() {
+            self.turn();
+        }
+        self.link.take().unwrap().unwrap()
+    }
+}
+
+fn finished(text: &str) -> Run {
+    run_recipe(Recipe::parse(text).unwrap())
+}
+
+#[test]
+fn it_comes_to_the_bits_of_a_run_and_shows_them_whole() {
+    let mut pair = Pair::new(WORLD);
+    let before = pair.link.latest().unwrap();
+    assert_eq!((before.turns.len(), before.step, before.done), (3, 0, false));
+    let done = pair.until("it is done", |shown| shown.done);
+    let run = finished(WORLD);
+    let expected = run.terrain().fingerprints();
+    assert_eq!(done.fingerprint.as_ref(), expected.get("ground"));
+    let overlays = Overlay::available(run.terrain());
+    assert!(overlays.len() > 3);
+    for overlay in [None].into_iter().chain(overlays.into_iter().map(Some)) {
+        let painted = pair.painted(overlay.clone(), true);
+        // All that the probe reads of the terrain has come across, to the bit.
+        assert_eq!(painted.terrain.fingerprints(), expected, "{overlay:?}");
+        assert!(painted.before.is_some() && painted.eroding && painted.problem.is_none());
+        assert_eq!(painted.now.size(), [64, 64]);
+        let values = overlay.as_ref().map(|overlay| overlay.values(run.terrain(), Some(run.terrain())).unwrap());
+        let legend = painted.now.legend().map(|legend| (legend.title.clone(), legend.unit.clone()));
+        let own = overlay.as_ref().zip(values).map(|(overlay, values)| {
+            let legend = overlay.legend(run.terrain(), &values).unwrap();
+            (legend.title.clone(), legend.unit.clone())
+        });
+        assert_eq!(legend, own);
+    }
+}
+
+#[test]
+fn orders_arrive_and_files_come_back() {
+    let mut pair = Pair::new(WORLD);
+    pair.until("it is done", |shown| shown.done);
+    let stroke = Stroke { radius: 300.0, strength: 12.5, ..Stroke::new(Tool::Raise, vec![[1000.0, 1200.0]]) };
+    pair.link.tell(Order::Stroke(stroke));
+    pair.link.tell(Order::Drop([1500.0, 1500.0]));
+    let shown = pair.until("hands were heard", |shown| shown.heard == 2);
+    assert!(shown.trace.points.len() > 1 && shown.recipe.contains("raise"), "{}", shown.recipe);
+    let edited = Recipe::parse(&WORLD.replace("seed = 5", "seed = 6")).unwrap();
+    pair.link.tell(Order::Edit(Box::new(edited), 7, shown.strokes));
+    pair.link.tell(Order::Play(true));
+    let shown = pair.until("it is done again", |shown| shown.done && shown.revision == 7);
+    let run = finished(&shown.recipe);
+    assert_eq!(shown.fingerprint.as_ref(), run.terrain().fingerprints().get("ground"));
+    pair.link.tell(Order::Export(Goods::Heights, PathBuf::from("far-6.tif")));
+    pair.turn();
+    let files = pair.link.files();
+    let [Ok((name, bytes))] = files.as_slice() else { panic!("{} files", files.len()) };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("height.tif");
+    let recipe = run.recipe();
+    let options = SaveOptions { seed: Some(recipe.seed), recipe_hash: Some(recipe.hash()), ..SaveOptions::default() };
+    save(&path, run.terrain(), &options).unwrap();
+    assert!(name == "far-6.tif" && *bytes == std::fs::read(&path).unwrap());
+    for goods in Goods::all().skip(1) {
+        assert_eq!(Goods::named(goods.name()).unwrap(), goods);
+        let name = goods.file("far-6");
+        pair.link.tell(Order::Export(goods, PathBuf::from(&name)));
+        pair.turn();
+        let files = pair.link.files();
+        let [Ok((given, bytes))] = files.as_slice() else { panic!("{name}: {files:?}") };
+        assert!(*given == name && bytes.starts_with(b"PK\x03\x04") && bytes.len() > 2000, "{name}: {}", bytes.len());
+    }
+    assert!(held::empty(std::path::Path::new("held:/out")).is_empty());
+    assert!(Goods::named("untiy").unwrap_err().to_string().contains("did you mean `unity`"));
+}
+
+/// What cannot be written is said, and the view stays.
+#[test]
+fn an_export_that_cannot_be_is_said() {
+    let mut pair = Pair::new("extent = [100.0, 100.0]\ncells = 1\n[[stage]]\nmodel = \"gradient_noise\"\n");
+    pair.until("it is done", |shown| shown.done);
+    pair.link.tell(Order::Export(Goods::named("unity").unwrap(), PathBuf::from("a.zip")));
+    pair.turn();
+    let files = pair.link.files();
+    let [Err(said)] = files.as_slice() else { panic!("{files:?}") };
+    assert!(said.contains("2 × 2"), "{said}");
+}
+
+#[test]
+fn files_in_memory_are_there_too_and_after_a_breakdown_as_well() {
+    let run = finished(WORLD);
+    let path = held::path("far-given.tif");
+    save(&path, run.terrain(), &SaveOptions::default()).unwrap();
+    let mut pair = Pair::new(WORLD);
+    pair.link.hold(&path);
+    let recipe = Recipe::open(&path).unwrap();
+    pair.link.tell(Order::Open(Box::new(recipe.clone()), 3));
+    pair.until("the file is open", |shown| shown.revision == 3 && shown.recipe.contains("far-given"));
+    // The station is gone, and another one in its place knows of nothing but what it is told.
+    pair.link.set_broken();
+    assert!(pair.link.is_broken() && pair.link.revive() && !pair.link.is_broken());
+    pair.station = station(&pair.back);
+    pair.link.tell(Order::Open(Box::new(recipe), 4));
+    pair.link.tell(Order::Pace(None));
+    pair.link.tell(Order::Play(true));
+    pair.until("it is done", |shown| shown.revision == 4 && shown.done);
+    // Bytes that are no words are passed over.
+    for broken in [&[][..], &[0xff; 40], &[1, 2, 3]] {
+        pair.station.receive(broken);
+        pair.link.receive(broken);
+    }
+    pair.turn();
+}

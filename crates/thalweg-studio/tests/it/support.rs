@@ -1,0 +1,11 @@
+//! Functions that several modules of these tests share.
+
+use thalweg::recipe::Recipe;
+use thalweg::run::Run;
+
+/// Runs a recipe from its first step to its last.
+pub fn run_recipe(recipe: Recipe) -> Run {
+    let mut run = Run::new(recipe).unwrap();
+    while run.step().unwrap().is_some() {}
+    run
+}

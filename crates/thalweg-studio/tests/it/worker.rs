@@ -1,0 +1,287 @@
+//! The worker without a window: what it is told, and what its snapshots show.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::support::run_recipe;
+use thalweg::base::rng::Key;
+use thalweg::declare::params::{ParamKind, Value};
+use thalweg::recipe::Recipe;
+use thalweg::recipe::strokes::{Stroke, Tool};
+use thalweg::terrain::Terrain;
+use thalweg_studio::session::{Order, Snapshot, Worker};
+
+const WORLD: &str = r#"
+extent = [3200.0, 3200.0]
+cells = 64
+seed = 5
+
+[[stage]]
+model = "gradient_noise"
+label = "hills"
+amplitude = 400.0
+wavelength = 1500.0
+
+[[stage]]
+model = "stream_power"
+label = "rivers"
+years = 600000.0
+step = 20000.0
+
+[[stage]]
+model = "droplets"
+label = "rain"
+count = 5000
+"#;
+
+fn recipe() -> Recipe {
+    Recipe::parse(WORLD).unwrap()
+}
+
+fn worker(playing: bool) -> Worker {
+    let worker = Worker::start(recipe(), playing, || {}).unwrap();
+    worker.tell(Order::Pace(None));
+    worker
+}
+
+/// Waits for a snapshot in which something holds.
+fn until(worker: &Worker, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+    let start = Instant::now();
+    loop {
+        if let Some(snapshot) = worker.latest().filter(|snapshot| holds(snapshot)) {
+            return snapshot;
+        }
+        let last = worker.latest().and_then(|snapshot| snapshot.problem.clone());
+        assert!(start.elapsed() < Duration::from_secs(180), "waited in vain until {what}; last problem {last:?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn built(text: &str) -> Terrain {
+    run_recipe(Recipe::parse(text).unwrap()).into_terrain()
+}
+
+fn edited(change: impl FnOnce(&mut Recipe)) -> Box<Recipe> {
+    let mut recipe = recipe();
+    change(&mut recipe);
+    Box::new(recipe)
+}
+
+fn set(recipe: &mut Recipe, stage: usize, name: &str, value: f64) {
+    let owner = recipe.stages[stage].model.about().name;
+    recipe.stages[stage].model.set(owner, name, &value.into()).unwrap();
+}
+
+#[test]
+fn a_run_that_is_only_watched_is_the_build() {
+    let worker = worker(true);
+    let done = until(&worker, "it is done", |snapshot| snapshot.done);
+    assert!(done.terrain.ground == built(WORLD).ground);
+    assert!(done.before.ground == built(&WORLD[..WORLD.find("[[stage]]\nmodel = \"stream_power\"").unwrap()]).ground);
+    assert_eq!(done.particles, 5000);
+    assert_eq!(done.all[0], done.all[1]);
+}
+
+#[test]
+fn a_change_of_an_earlier_stage_runs_again_from_there_and_comes_to_the_build() {
+    let worker = worker(true);
+    until(&worker, "it is done", |snapshot| snapshot.done);
+    worker.tell(Order::Edit(edited(|recipe| set(recipe, 1, "erodibility", 1e-5)), 1, u64::MAX));
+    let done = until(&worker, "it is done again", |snapshot| snapshot.revision == 1 && snapshot.done);
+    assert!(done.terrain.ground == built(&done.recipe).ground);
+    assert!(done.terrain.ground != built(WORLD).ground);
+}
+
+#[test]
+fn a_paused_run_comes_back_to_where_it_stood() {
+    let worker = worker(false);
+    worker.tell(Order::Step(20));
+    let here = until(&worker, "20 steps are taken", |snapshot| snapshot.all[0] == 20 && !snapshot.playing);
+    worker.tell(Order::Edit(edited(|recipe| set(recipe, 0, "amplitude", 200.0)), 1, u64::MAX));
+    let again =
+        until(&worker, "it is back", |snapshot| snapshot.revision == 1 && snapshot.all[0] == 20 && !snapshot.playing);
+    assert_eq!((again.stage, again.step), (here.stage, here.step));
+    assert!(again.terrain.ground != here.terrain.ground);
+}
+
+#[test]
+fn a_paused_run_comes_back_however_often_it_is_edited_on_the_way() {
+    let worker = worker(false);
+    worker.tell(Order::Step(20));
+    until(&worker, "20 steps are taken", |snapshot| snapshot.all[0] == 20 && !snapshot.playing);
+    for (revision, amplitude) in (1..).zip([200.0, 210.0, 220.0, 230.0]) {
+        worker.tell(Order::Edit(edited(|recipe| set(recipe, 0, "amplitude", amplitude)), revision, u64::MAX));
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    until(&worker, "it is back", |snapshot| snapshot.revision == 4 && snapshot.all[0] == 20 && !snapshot.playing);
+}
+
+#[test]
+fn a_stroke_that_an_edit_did_not_know_of_is_kept() {
+    let worker = worker(false);
+    worker.tell(Order::Step(10));
+    until(&worker, "10 steps are taken", |snapshot| snapshot.all[0] == 10 && !snapshot.playing);
+    worker.tell(Order::Stroke(Stroke { radius: 400.0, ..Stroke::new(Tool::Raise, vec![[1600.0, 1600.0]]) }));
+    worker.tell(Order::Edit(edited(|recipe| set(recipe, 2, "erosion", 0.05)), 1, 0));
+    let both = until(&worker, "both are in", |snapshot| snapshot.revision == 1);
+    assert!(both.recipe.contains("tool = \"raise\"") && both.recipe.contains("erosion = 0.05"), "{}", both.recipe);
+    worker.tell(Order::Play(true));
+    let done = until(&worker, "it is done", |snapshot| snapshot.done);
+    assert!(done.terrain.ground == built(&done.recipe).ground);
+}
+
+#[test]
+fn a_parameter_of_the_running_stage_acts_at_once() {
+    let worker = worker(false);
+    worker.tell(Order::Step(15));
+    let here = until(&worker, "15 steps are taken", |snapshot| snapshot.all[0] == 15 && !snapshot.playing);
+    worker.tell(Order::Edit(edited(|recipe| set(recipe, 1, "erodibility", 1e-5)), 1, u64::MAX));
+    let now = until(&worker, "it is known", |snapshot| snapshot.revision == 1);
+    assert_eq!((now.stage, now.step), (here.stage, here.step));
+    assert!(now.terrain.ground == here.terrain.ground, "only coming steps feel it");
+    worker.tell(Order::Step(1));
+    let next = until(&worker, "a step is taken", |snapshot| snapshot.all[0] == 16);
+    assert!(
+        next.recipe.contains("erodibility = 0.00001") || next.recipe.contains("erodibility = 1e-5"),
+        "{}",
+        next.recipe
+    );
+}
+
+#[test]
+fn strokes_are_kept_in_the_recipe_and_undone() {
+    let worker = worker(false);
+    worker.tell(Order::Step(10));
+    let flat = until(&worker, "10 steps are taken", |snapshot| snapshot.all[0] == 10 && !snapshot.playing);
+    let stroke = Stroke { radius: 400.0, strength: 80.0, ..Stroke::new(Tool::Raise, vec![[1600.0, 1600.0]]) };
+    std::thread::sleep(Duration::from_millis(500));
+    worker.tell(Order::Stroke(stroke));
+    let hill = until(&worker, "the hill stands", |snapshot| snapshot.version > flat.version);
+    let rise = hill.terrain.ground[(32, 32)].metres() - flat.terrain.ground[(32, 32)].metres();
+    assert!((rise - 80.0).abs() < 5.0, "{rise}");
+    worker.tell(Order::Play(true));
+    let done = until(&worker, "it is done", |snapshot| snapshot.done);
+    assert!(done.terrain.ground == built(&done.recipe).ground);
+    let plain = Recipe::parse(&flat.recipe).unwrap();
+    worker.tell(Order::Edit(Box::new(plain), 7, u64::MAX));
+    let undone = until(&worker, "it is done without", |snapshot| snapshot.revision == 7 && snapshot.done);
+    assert!(undone.terrain.ground == built(WORLD).ground);
+}
+
+#[test]
+fn going_back_to_a_mark_stops_there() {
+    let worker = worker(true);
+    let done = until(&worker, "it is done", |snapshot| snapshot.done);
+    let mark = *done.marks.iter().find(|mark| (mark.turn, mark.step) == (1, 0)).unwrap();
+    worker.tell(Order::Back(mark));
+    let back = until(&worker, "it is back", |snapshot| snapshot.stage == 1 && !snapshot.playing);
+    assert_eq!(back.step, 0);
+    worker.tell(Order::Play(true));
+    let again = until(&worker, "it is done again", |snapshot| snapshot.done);
+    assert!(again.terrain.ground == done.terrain.ground);
+}
+
+#[test]
+fn what_cannot_be_is_said_and_the_last_good_recipe_goes_on() {
+    let worker = worker(false);
+    worker.tell(Order::Step(5));
+    let good = until(&worker, "5 steps are taken", |snapshot| snapshot.all[0] == 5 && !snapshot.playing);
+    worker.tell(Order::Edit(edited(|recipe| recipe.from = Some("no such file.tif".into())), 2, u64::MAX));
+    let bad = until(&worker, "it is refused", |snapshot| snapshot.revision == 2 && snapshot.problem.is_some());
+    assert!(bad.problem.as_ref().unwrap().contains("no such file.tif"), "{:?}", bad.problem);
+    assert!(bad.terrain.ground == good.terrain.ground);
+    worker.tell(Order::Play(true));
+    let done = until(&worker, "it is done", |snapshot| snapshot.done);
+    assert!(done.terrain.ground == built(WORLD).ground);
+    worker.tell(Order::Drop([1e9, 0.0]));
+    until(&worker, "a droplet outside is refused", |snapshot| {
+        snapshot.problem.as_ref().is_some_and(|p| p.contains("1000000000"))
+    });
+}
+
+#[test]
+fn a_click_follows_one_droplet() {
+    let worker = worker(true);
+    let done = until(&worker, "it is done", |snapshot| snapshot.done);
+    worker.tell(Order::Drop([1600.0, 1600.0]));
+    let followed = until(&worker, "it is followed", |snapshot| snapshot.trace.number == 1 && snapshot.done);
+    assert_eq!(followed.trace.points[0].place, [1600.0, 1600.0]);
+    assert_eq!(followed.particles, done.particles + 1);
+    assert!(followed.terrain.ground == built(&followed.recipe).ground);
+}
+
+#[test]
+fn a_spring_after_the_end_runs_in_a_stage_of_its_own() {
+    let worker = worker(true);
+    let dry = until(&worker, "it is done", |snapshot| snapshot.done);
+    worker.tell(Order::Stroke(Stroke { rate: 2.0, ..Stroke::new(Tool::Spring, vec![[1600.0, 1600.0]]) }));
+    // A fast machine has done all its steps before one of them is seen: what is asked stays true once it is.
+    let wet = until(&worker, "water flows", |snapshot| snapshot.all[0] > dry.all[0]);
+    assert_eq!(wet.turn, if wet.done { 4 } else { 3 });
+    assert!(wet.recipe.contains("label = \"springs\"") && wet.terrain.layers.contains_key("water"));
+}
+
+#[test]
+fn worlds_of_any_shape_are_stepped_and_shown() {
+    for text in [
+        "extent = [10.0, 10.0]\ncells = 1\n[[stage]]\nmodel = \"gradient_noise\"\n[[stage]]\nmodel = \"droplets\"\n",
+        "extent = [5000.0, 10.0]\ncells = 5000\n[[stage]]\nmodel = \"gradient_noise\"\n",
+        "extent = [100.0, 100.0]\ncells = 8\n",
+        "extent = [100.0, 100.0]\ncells = 8\n[[stage]]\nmodel = \"gradient_noise\"\nmuted = true\n",
+    ] {
+        let worker = Worker::start(Recipe::parse(text).unwrap(), true, || {}).unwrap();
+        let done = until(&worker, text, |snapshot| snapshot.done);
+        assert!(done.terrain.grid.size.iter().all(|n| (1..=4096).contains(n)), "{text}: {:?}", done.terrain.grid.size);
+    }
+}
+
+/// A value that a declaration allows, by chance.
+fn some(kind: ParamKind, draw: &mut impl FnMut() -> f64) -> Value {
+    match kind {
+        ParamKind::Number { min, max } => Value::Number(min + (max - min) * draw().powi(8)),
+        ParamKind::Count { min, max } => Value::Count(min + (f64::from(max - min) * draw().powi(12)) as u32),
+        ParamKind::Switch => Value::Switch(draw() < 0.5),
+        ParamKind::Choice(words) => Value::Choice(words[(draw() * words.len() as f64) as usize % words.len()].0),
+    }
+}
+
+#[test]
+fn parameters_turned_wildly_on_a_running_simulation_never_end_it() {
+    let worker = worker(true);
+    let key = Key::new(9, "fuzz");
+    let mut number = 0;
+    let mut draw = move || {
+        number += 1;
+        key.and(number).unit()
+    };
+    let mut recipe = recipe();
+    // Hours of droplets would prove no more than seconds do.
+    for revision in 1..=150 {
+        let stage = (draw() * recipe.stages.len() as f64) as usize % recipe.stages.len();
+        let owner = recipe.stages[stage].model.about().name;
+        let declared = recipe.stages[stage].model.declared();
+        let param = declared[(draw() * declared.len() as f64) as usize % declared.len()];
+        let long = ["count", "density", "max_steps", "years", "step", "octaves", "radius", "stride"];
+        if !long.contains(&param.name) {
+            let value = some(param.kind, &mut draw);
+            recipe.stages[stage].model.set(owner, param.name, &value.into()).unwrap();
+        }
+        if draw() < 0.1 {
+            recipe.stages[stage].muted = !recipe.stages[stage].muted;
+        }
+        if draw() < 0.1 {
+            worker.tell(Order::Stroke(Stroke::new(Tool::Smooth, vec![[3200.0 * draw(), 3200.0 * draw()]])));
+        }
+        if draw() < 0.05 {
+            worker.tell(Order::Restart);
+        }
+        worker.tell(Order::Edit(Box::new(recipe.clone()), revision, u64::MAX));
+        if draw() < 0.3 {
+            std::thread::sleep(Duration::from_millis((20.0 * draw()) as u64));
+        }
+    }
+    worker.tell(Order::Open(Box::new(self::recipe()), 1000));
+    worker.tell(Order::Play(true));
+    let done = until(&worker, "it is done after all", |snapshot| snapshot.revision == 1000 && snapshot.done);
+    assert!(done.terrain.ground == built(WORLD).ground);
+}

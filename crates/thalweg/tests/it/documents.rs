@@ -1,0 +1,87 @@
+//! What the documents point at is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::repository_root;
+
+/// Tops of the repository that a path in backticks may begin with.
+const TOPS: [&str; 7] = ["crates/", "docs/", "recipes/", "tests/", "xtask/", ".ci/", ".cargo/"];
+
+/// Every document with its text.
+fn documents() -> Vec<(PathBuf, String)> {
+    let folders = ["", "docs", "docs/models", "docs/python", "crates/thalweg-sim/presets"]
+        .map(|folder| repository_root().join(folder));
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "md"));
+    paths.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+/// Whether text in backticks is a path of the repository, and not a pattern or a command.
+fn is_path(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let at_root =
+        ["md", "toml"].iter().any(|e| text.ends_with(&format!(".{e}"))) && text.starts_with(char::is_uppercase);
+    text.chars().all(plain) && (at_root || TOPS.iter().any(|top| text.starts_with(top)))
+}
+
+#[test]
+fn paths_in_backticks_exist() {
+    let mut seen = 0;
+    for (document, text) in documents() {
+        for path in text.split('`').skip(1).step_by(2).filter(|text| is_path(text)) {
+            assert!(repository_root().join(path).exists(), "{}: `{path}` does not exist", document.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "only {seen} paths found: is the pattern wrong?");
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() { sources(&path, found) } else { found.push(path) }
+    }
+}
+
+/// A user's crate that declares a model needs no `toml` of its own, of the very version that we read recipes with.
+#[test]
+fn no_type_of_toml_shows() {
+    let shown_to_models =
+        ["core/src/terrain", "core/src/base", "models/src/model", "models/src/process", "noise/src", "flow/src"];
+    let mut files = vec![repository_root().join("crates/thalweg-core/src/declare/params.rs")];
+    for folder in shown_to_models {
+        sources(&repository_root().join(format!("crates/thalweg-{folder}")), &mut files);
+    }
+    let mut seen = 0;
+    for file in files {
+        let code = fs::read_to_string(&file).unwrap();
+        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+        let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let code = code.join("\n");
+        // Signatures, up to their bodies; traits and macros that others use, as a whole.
+        let signatures = ["pub fn ", "pub type ", "pub const ", "impl From<"].map(|start| (start, "{"));
+        let wholes = ["pub trait ", "pub enum ", "#[macro_export]"].map(|start| (start, "\n}"));
+        for (start, end) in signatures.into_iter().chain(wholes) {
+            for item in code.split(start).skip(1).filter_map(|rest| rest.split(end).next()) {
+                assert!(!item.contains("toml::"), "{}: {start}{item}", file.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 400, "only {seen} items found: is the pattern wrong?");
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut seen = 0;
+    for (document, text) in documents() {
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap_or_default();
+            if !path.is_empty() && !link.contains("://") {
+                assert!(document.parent().unwrap().join(path).exists(), "{}: ({link})", document.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "only {seen} links found: is the pattern wrong?");
+}

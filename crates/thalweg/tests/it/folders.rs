@@ -1,0 +1,238 @@
+//! Folders that a second face writes and reads: a survey's, and a world's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::support::{build_preset, preset_recipe, run_recipe};
+use thalweg::export::{Export, ExportOptions, ExportTarget, LayerPlace, TARGETS};
+use thalweg::flow::STEPS;
+use thalweg::io::{LoadOptions, SaveOptions, held, load, save};
+use thalweg::survey::{Phase, Survey, SurveyOptions, check_files};
+use thalweg::terrain::{DISCHARGE, POOL};
+use thalweg::{Field, Grid, Height, Recipe, Run, Terrain, presets, world_folder};
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Hills with hollows, one row of nodata, and a sea in a corner.
+fn hills() -> Terrain {
+    let metres = |i: usize, j: usize| {
+        let (y, x) = (i as f64 / 7.0, j as f64 / 5.0);
+        40.0 + 9.0 * (x.sin() + (1.3 * y).cos()) + 0.4 * i as f64 + ((i * 7919 + j * 104_729) % 97) as f64 / 60.0
+    };
+    let ground = Field::generate([60, 50], |i, j| Height::saturating(metres(i, j)));
+    let grid = Grid { sea_level: Some(Height::saturating(27.0)), ..Grid::new([60, 50], 20.0).unwrap() };
+    let mut terrain = Terrain::from_ground(grid, ground).unwrap();
+    terrain.nodata = Some(Field::generate([60, 50], |i, j| i == 30 && j < 20));
+    terrain
+}
+
+/// What a survey says is checked by walking: from every cell down its directions, one cell after the other.
+#[test]
+fn a_survey_agrees_with_a_walk_down_every_cell() {
+    let terrain = hills();
+    let mut phases = Vec::new();
+    let options = SurveyOptions { threshold: Some(40.0 * 400.0), ..SurveyOptions::default() };
+    let survey = Survey::of(&terrain, &options, |phase| phases.push(phase)).unwrap();
+    assert_eq!(phases, Phase::ALL[..4]);
+    let [rows, cols] = terrain.grid.size;
+    let next = |[i, j]: [usize; 2]| {
+        let [di, dj] = *STEPS.get(survey.directions[(i, j)] as usize)?;
+        Some([i.checked_add_signed(di)?, j.checked_add_signed(dj)?])
+    };
+    let mut into = Field::new([rows, cols], 0u32);
+    let mut full = 0i64;
+    for start in (0..rows * cols).map(|k| [k / cols, k % cols]) {
+        let at = (start[0], start[1]);
+        assert_eq!(survey.lake_depth[at].0, survey.filled[at].0 - terrain.ground[at].0, "{at:?}");
+        assert!(survey.lake_depth[at].0 >= 0);
+        full += i64::from(survey.lake_depth[at].0);
+        if terrain.is_nodata(at.0, at.1) {
+            continue;
+        }
+        let (mut cell, mut left) = (start, rows * cols);
+        loop {
+            into[(cell[0], cell[1])] += 1;
+            let Some(on) = next(cell) else { break };
+            assert!(survey.filled[(on[0], on[1])] <= survey.filled[(cell[0], cell[1])], "never up: {cell:?}");
+            left = left.checked_sub(1).expect("no ring");
+            cell = on;
+        }
+    }
+    assert_eq!(survey.cells, into);
+    let summary = survey.summary(&terrain.grid);
+    assert!(
+        full > 0 && (summary.lakes.volume_m3 - full as f64 / 65_536.0 * 400.0).abs() < 1e-6 * summary.lakes.volume_m3
+    );
+    let dry = |i: usize, j: usize| !terrain.is_nodata(i, j) && survey.filled[(i, j)].metres() > 27.0;
+    let streams = (0..rows * cols).filter(|k| dry(k / cols, k % cols) && into.as_slice()[*k] >= 40).count();
+    assert_eq!((summary.streams.cells, summary.nodata_cells), (streams, 20));
+    assert!(summary.streams.links > 3 && summary.streams.links == survey.links.len());
+    // A year's runoff of 1 m over 400 m², on every cell that drains through.
+    let flooded = survey.flooded(&terrain, 1000.0).unwrap();
+    let discharge = flooded.float(&DISCHARGE).unwrap();
+    let most = (0..rows * cols).max_by_key(|k| into.as_slice()[*k]).unwrap();
+    let expected = f64::from(into.as_slice()[most]) * 400.0 / 31_557_600.0;
+    assert!((f64::from(discharge.as_slice()[most]) - expected).abs() < 1e-6 * expected);
+    assert_eq!(flooded.heights(&POOL), Some(&survey.lake_depth));
+}
+
+#[test]
+fn a_survey_s_folder_is_whole_or_untouched() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let terrain = hills();
+    let options = SurveyOptions { runoff: Some(500.0), ..SurveyOptions::default() };
+    let survey = Survey::of(&terrain, &options, |_| {}).unwrap();
+    drop(survey.draft(folder, &terrain, None).unwrap());
+    assert_eq!(names(folder), BTreeSet::new(), "a draft that is given up leaves nothing");
+    let draft = survey.draft(folder, &terrain, None).unwrap();
+    let files: BTreeSet<String> =
+        draft.files().iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_string()).collect();
+    let report = draft.commit(&[]).unwrap();
+    assert_eq!(names(folder), files);
+    assert_eq!(report["files"].as_array().unwrap().len(), files.len());
+    // The folder reads as a terrain with its water.
+    let (read, warnings) = world_folder::read(folder, &LoadOptions::default()).unwrap();
+    assert!(warnings.is_empty() && read.heights(&POOL).is_some() && read.float(&DISCHARGE).is_some(), "{warnings:?}");
+    // Another survey's files may come; not over its input; and no world's, whose lakes they would replace.
+    check_files(folder, &options, &[]).unwrap();
+    let error = check_files(folder, &options, &[folder.join("filled.tif")]).unwrap_err().to_string();
+    assert!(error.contains("filled.tif") && error.contains("read"), "{error}");
+    let run = run_recipe(preset_recipe("hills", 16, None));
+    let error = world_folder::export(&run, folder).unwrap_err().to_string();
+    assert!(error.contains("drain.json"), "{error}");
+    for wrong in [
+        SurveyOptions { threshold: Some(f64::NAN), ..SurveyOptions::default() },
+        SurveyOptions { runoff: Some(-1.0), ..SurveyOptions::default() },
+        SurveyOptions { outlets: vec![[60, 0]], ..SurveyOptions::default() },
+    ] {
+        assert!(Survey::of(&terrain, &wrong, |_| {}).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn an_exported_world_replaces_the_former_and_reads_back() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    fs::write(folder.join("notes.txt"), "mine").unwrap();
+    let world = |name: &str| {
+        let run = run_recipe(preset_recipe(name, 24, None));
+        world_folder::export(&run, folder).unwrap();
+        run
+    };
+    world("forest");
+    let first = names(folder);
+    assert!(first.contains("trees.csv") && first.contains("report.json") && first.contains("recipe.toml"));
+    assert!(!world_folder::read_shown(folder, &LoadOptions::default()).unwrap().0.tables.is_empty(), "trees are read");
+    let run = world("hills");
+    assert!(!names(folder).contains("trees.csv") && names(folder).contains("notes.txt"));
+    let (read, _) = world_folder::read(folder, &LoadOptions::default()).unwrap();
+    let near = |a: &Height, b: &Height| (a.metres() - b.metres()).abs() < 1e-3;
+    let [read_ground, ground] = [&read.ground, &run.terrain().ground].map(Field::as_slice);
+    let frame = |grid: &Grid| (grid.size, grid.cell, grid.edges, grid.sea_level);
+    assert_eq!(frame(&read.grid), frame(&run.terrain().grid));
+    assert!(read_ground.iter().zip(ground).all(|(a, b)| near(a, b)));
+    assert!(!world_folder::is_of_another(folder, run.recipe()));
+    assert!(world_folder::is_of_another(folder, &Recipe { seed: 99, ..run.recipe().clone() }));
+    let lock = world_folder::Lock::take(folder).unwrap();
+    assert!(world_folder::Lock::take(folder).unwrap_err().to_string().contains("in use"));
+    drop(lock);
+    drop(world_folder::Lock::take(folder).unwrap());
+}
+
+/// A preset's elevation model that lay in a passing folder stays with the world.
+#[test]
+fn a_preset_s_elevation_model_is_laid_beside_its_world() {
+    let place = tempfile::tempdir().unwrap();
+    let passing = thalweg::io::atomic::Temporary::folder(place.path()).unwrap();
+    let recipe = preset_recipe("aged", 24, None);
+    let run = run_recipe(presets::lay_model(recipe, passing.path()).unwrap());
+    let folder = place.path().join("world");
+    world_folder::export(&run, &folder).unwrap();
+    drop(passing);
+    let again = Run::new(world_folder::recipe_of(&folder).unwrap().unwrap()).unwrap();
+    assert_eq!(again.recipe().from.as_deref(), Some(Path::new("jacksboro.tif")));
+}
+
+/// All files in a folder and in folders of it, by their paths from there on.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(inner) = folders.pop() {
+        for path in fs::read_dir(inner).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn held_contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    held::empty(folder).into_iter().map(|(path, bytes)| (path, bytes.to_vec())).collect()
+}
+
+/// Where there is no disk a folder lies in memory, and holds the same bytes: a world, what it began with, what programs take.
+#[test]
+fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
+    let place = tempfile::tempdir().unwrap();
+    let memory = held::path("a-folder-in-memory");
+    for name in ["forest", "aged", "glacial"] {
+        let mut recipe = preset_recipe(name, 24, None);
+        if let Some(from) = recipe.from.take() {
+            held::hold(held::path(&from), presets::ELEVATION_MODEL.1);
+            recipe.from = Some(held::path(&from));
+        }
+        let run = run_recipe(recipe);
+        let disk = place.path().join(name);
+        for folder in [&disk, &memory] {
+            world_folder::export(&run, folder).unwrap();
+        }
+        let (there, here) = (contents(&disk), held_contents(&memory));
+        assert_eq!(there.keys().collect::<Vec<_>>(), here.keys().collect::<Vec<_>>(), "{name}");
+        assert!(there == here && here.len() > 6, "{name}");
+        let again = Run::new(world_folder::recipe_of(&disk).unwrap().unwrap());
+        assert!(again.is_ok(), "{name}: {:?}", again.err().map(|error| error.to_string()));
+    }
+    let terrain = Arc::new(build_preset("hills", 48, None));
+    for target in &TARGETS {
+        let export = |folder: &Path| {
+            let options = ExportOptions { layers: target.layers_of(&terrain), ..ExportOptions::new(target) };
+            Export::of(Arc::clone(&terrain), folder, options)?.finish()
+        };
+        let disk = place.path().join(target.name);
+        let done = export(&disk).unwrap();
+        assert_eq!(export(&memory).unwrap().manifest, done.manifest);
+        // A folder that holds it already is left as it is, in memory too.
+        let other = if target.name == "gis" { "unity" } else { "gis" };
+        let options = ExportOptions::new(ExportTarget::find(other).unwrap());
+        let said = Export::of(Arc::clone(&terrain), &memory, options).err().map(|error| error.to_string());
+        assert!(said.is_some_and(|said| said.contains("another export")), "{}", target.name);
+        let (there, here) = (contents(&disk), held_contents(&memory));
+        assert_eq!(there.keys().collect::<Vec<_>>(), here.keys().collect::<Vec<_>>(), "{}", target.name);
+        assert!(there == here && here.len() >= 2, "{}", target.name);
+        let takes = !target.layers_of(&terrain).is_empty();
+        assert_eq!(takes, target.layers != LayerPlace::None, "{}", target.name);
+    }
+    assert!(held::held(&held::path(presets::ELEVATION_MODEL.0)).is_some(), "what is read stays");
+}
+
+#[test]
+fn a_run_keeps_what_its_loader_said() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("dem.png");
+    save(&file, &hills(), &SaveOptions::default()).unwrap();
+    fs::remove_file(place.path().join("dem.png.json")).unwrap();
+    let loaded = load(&file, &LoadOptions::default()).unwrap();
+    assert!(!loaded.warnings.is_empty());
+    let text = "from = \"dem.png\"\n[[stage]]\nmodel = \"thermal\"\nsteps = 1\n";
+    let recipe = Recipe { folder: place.path().to_path_buf(), ..Recipe::parse(text).unwrap() };
+    let run = Run::new(recipe).unwrap();
+    assert_eq!((&run.input().warnings, run.input().nodata), (&loaded.warnings, loaded.nodata));
+}

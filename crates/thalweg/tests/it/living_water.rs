@@ -1,0 +1,247 @@
+//! Streams, lakes, soils and trees together: what must be so when they shape each other.
+
+use crate::support::terrain_on;
+use thalweg::Result;
+use thalweg::base::rng::Key;
+use thalweg::flow::Land;
+use thalweg::flow::depressions::Hierarchy;
+use thalweg::given::soils::{number, strata};
+use thalweg::given::springs::{self, Spring};
+use thalweg::model::{Budget, Model, Tick};
+use thalweg::models;
+use thalweg::process::forest::{Forest, TREES};
+use thalweg::products::channels::widths;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::{Height, UNITS};
+use thalweg::terrain::{Cells, DISCHARGE, POOL, SOIL, Terrain};
+
+const CELL: f64 = 20.0;
+
+/// m³/s of a metre of rain a year on a cell.
+const RAIN: f64 = CELL * CELL / 31_557_600.0;
+
+/// Parameters with which nothing is dug and nothing is lost.
+const STILL: [(&str, f64); 5] =
+    [("deposition", 0.0), ("grading", 0.0), ("slide", 0.0), ("evaporation", 0.0), ("lake_evaporation", 0.0)];
+
+fn terrain(size: [usize; 2], height: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
+    terrain_on(Grid::new(size, CELL).unwrap(), |i, j| height(i as f64, j as f64))
+}
+
+/// Hills with hollows, of sines.
+fn hills(size: [usize; 2]) -> Terrain {
+    terrain(size, |i, j| {
+        let wave = |a: f64, b: f64, c: f64| libm::sin(a * i + b * j + c);
+        200.0 + 0.8 * i + 90.0 * wave(0.09, 0.05, 0.3) + 60.0 * wave(-0.07, 0.11, 1.0) + 15.0 * wave(0.31, 0.27, 2.0)
+    })
+}
+
+fn model(settings: &[(&str, f64)]) -> Box<dyn Model> {
+    let mut model = models::find("hydrology").expect("it is listed");
+    for (name, value) in settings {
+        model.set("hydrology", name, &(*value).into()).expect("in range");
+    }
+    model
+}
+
+fn run(model: &dyn Model, terrain: &mut Terrain) -> Result<Budget> {
+    let mut stepper = model.start(&terrain.grid)?;
+    let mut budget = Budget::default();
+    for step in 0..model.steps(&terrain.grid) {
+        budget += stepper.step(terrain, Tick { key: Key::new(4, "water"), step })?;
+    }
+    Ok(budget)
+}
+
+fn pool(terrain: &Terrain) -> &Field<Height> {
+    terrain.heights(&POOL).expect("depths are heights")
+}
+
+fn standing(terrain: &Terrain) -> f64 {
+    pool(terrain).as_slice().iter().map(|depth| f64::from(depth.0)).sum::<f64>() * terrain.grid.cell_area() / UNITS
+}
+
+/// A valley that falls to the east in three hollows, whose sills lie in columns 50, 100 and 150.
+fn stairs() -> Terrain {
+    let floor = |j: f64| {
+        let [step, along] = [(j / 50.0).floor(), j % 50.0];
+        let hollow = if along < 10.0 { -2.5 * along } else { -25.0 + 0.375 * (along - 10.0) };
+        300.0 - 60.0 * step + if step < 3.0 { hollow } else { -1.2 * (j - 150.0) }
+    };
+    // The last column of a hollow is its sill; behind it a fall of 50 m.
+    let mut terrain = terrain([41, 180], |i, j| floor(j) + 4.0 * (i - 20.0).abs());
+    terrain.grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+    terrain
+}
+
+#[test]
+fn three_lakes_in_a_row_fill_and_hand_on_what_they_get() {
+    let mut terrain = stairs();
+    let settings = [("drops", 10.0), ("batch", 0.05), ("years", 40.0), ("memory", 1.0), ("momentum", 0.0)];
+    let budget = run(&*model(&[&STILL[..], &settings].concat()), &mut terrain).unwrap();
+    let depth = pool(&terrain);
+    let discharge = terrain.float(&DISCHARGE).unwrap();
+    for (n, sill) in [49, 99, 149].into_iter().enumerate() {
+        let level = terrain.ground[(20, sill)].0;
+        assert_eq!(terrain.ground[(20, sill - 20)].0 + depth[(20, sill - 20)].0, level, "lake {n} stands at its sill");
+        assert_eq!(depth[(20, sill)].0, 0);
+        // Below a sill runs what falls on all land above it.
+        let runs: f64 = (0..41).map(|i| f64::from(discharge[(i, sill + 3)])).sum();
+        let due = 41.0 * (sill as f64 + 3.5) * RAIN;
+        assert!((runs / due - 1.0).abs() < 0.12, "lake {n}: {runs} m³/s, {due} due");
+    }
+    assert!((budget.water_change() - standing(&terrain)).abs() <= 1e-9 * budget.rained);
+}
+
+#[test]
+fn nearly_all_land_drains_to_an_edge_or_a_lake() {
+    for seed in 0..2 {
+        let mut terrain = hills([150, 150]);
+        // Rough: a pit in every tenth cell.
+        for (k, ground) in terrain.ground.as_mut_slice().iter_mut().enumerate() {
+            ground.0 += (Key::new(seed, "rough").and(k as u64).normal() * 1.5 * UNITS) as i32;
+        }
+        run(&*model(&[("drops", 3.0)]), &mut terrain).unwrap();
+        let depth = pool(&terrain);
+        // By the pits that water runs to, and whether they hold a lake.
+        let hollows = Hierarchy::of(&Land::of(&terrain));
+        let ends_well = |leaf: &&u32| {
+            let pit = hollows.depressions.get(**leaf as usize).map(|hollow| hollow.pit as usize);
+            pit.is_none_or(|pit| depth.as_slice()[pit].0 > 0)
+        };
+        let share = hollows.leaf.as_slice().iter().filter(ends_well).count() as f64 / depth.len() as f64;
+        assert!(share >= 0.95, "{share} of the land");
+    }
+}
+
+#[test]
+fn a_forest_keeps_out_of_the_water_and_holds_the_slope() {
+    let grown = |forest: f64| {
+        let mut terrain = hills([120, 120]);
+        let budget = run(&*model(&[("drops", 1.5), ("forest", forest)]), &mut terrain).unwrap();
+        (terrain, budget.eroded)
+    };
+    let ((bare, lost), (wooded, kept)) = (grown(0.0), grown(400.0));
+    assert!(!bare.tables.contains_key(TREES));
+    let forest = Forest::read(&wooded).unwrap();
+    assert!(forest.trees().len() > 5000, "{} trees", forest.trees().len());
+    let (depth, discharge) = (pool(&wooded), wooded.float(&DISCHARGE).unwrap());
+    for tree in forest.trees() {
+        let at = (tree.cell[0] as usize, tree.cell[1] as usize);
+        assert!(depth[at].0 == 0 && discharge[at] <= 0.05, "{tree:?} in {} m, {} m³/s", depth[at].0, discharge[at]);
+    }
+    assert!(kept * 10 < lost * 9, "{kept} with a forest, {lost} without");
+}
+
+#[test]
+fn streams_that_draw_drops_along_are_narrower() {
+    // Mean width of streams of 300 cells and more.
+    let width = |rules: &str, settings: &[(&str, f64)]| {
+        let mut terrain = hills([160, 160]);
+        let mut model = model(&[&[("drops", 2.0)], settings].concat());
+        model.set("hydrology", "rules", &rules.into()).unwrap();
+        run(&*model, &mut terrain).unwrap();
+        widths(terrain.float(&DISCHARGE).unwrap(), (300.0 * RAIN) as f32, CELL).unwrap().mean
+    };
+    let plain = [("momentum", 0.0), ("stream_friction", 0.0), ("stream_evaporation", 0.0)];
+    let [momentum, stream] = ["momentum", "stream"].map(|rules| [width(rules, &plain), width(rules, &[])]);
+    // docs/water.md tells these.
+    println!("basic and combined: momentum {momentum:.1?} m, stream {stream:.1?} m");
+    assert!(momentum[1] < 0.85 * momentum[0], "{momentum:?}");
+}
+
+#[test]
+fn soils_yield_and_soak_up_by_their_kind() {
+    let slope = || terrain([100, 60], |i, j| 600.0 - 5.0 * i + 3.0 * libm::sin(0.4 * j));
+    let lost = |kind: u32, storm: f64| {
+        let mut terrain = slope();
+        terrain.insert(&SOIL, Cells::Count(Field::new([100, 60], kind))).unwrap();
+        let budget = run(&*model(&[("drops", 1.0), ("storm", storm)]), &mut terrain).unwrap();
+        assert!((budget.water_change() - standing(&terrain)).abs() <= 1e-9 * budget.rained);
+        (budget.eroded as f64, budget.infiltrated / budget.rained)
+    };
+    let kinds = [number::ROCK, number::LOAM, number::CLAY];
+    // In a cloudburst hardly anything soaks in: what is lost is by what the kinds yield.
+    let [(rock, _), (loam, _), (clay, _)] = kinds.map(|kind| lost(kind, 1000.0));
+    assert!(rock < 0.2 * clay && clay < 0.8 * loam, "rock {rock}, clay {clay}, loam {loam}");
+    let [(_, into_rock), (_, into_loam), (_, into_clay)] = kinds.map(|kind| lost(kind, 10.0));
+    // A mean of 10 mm/h: exp(−K/i) runs off.
+    for (into, permeability) in [(into_rock, 1e-8), (into_loam, 2.89e-6), (into_clay, 5.6e-7)] {
+        let due = 1.0 - libm::exp(-permeability / (0.01 / 3600.0));
+        assert!((into - due).abs() < 0.02, "{into} soaked in, {due} due");
+    }
+}
+
+#[test]
+fn hard_beds_stand_as_steps() {
+    let beds = [(60.0, 0.0, 30.0), (60.0, 0.97, 80.0)].map(|(thickness, hardness, talus)| strata::Bed {
+        thickness,
+        hardness,
+        talus,
+    });
+    let mut terrain = terrain([120, 80], |i, j| 600.0 - 4.0 * i + 2.0 * libm::sin(0.5 * j));
+    strata::set(&mut terrain, &beds).unwrap();
+    let before = terrain.ground.clone();
+    run(&*model(&[("drops", 2.0)]), &mut terrain).unwrap();
+    // What lies in a hard bed has been dug less.
+    let rock = strata::strata(&terrain).unwrap().unwrap();
+    let mut dug = [[0.0; 2]; 2];
+    for i in 5..115 {
+        for j in 5..75 {
+            // Where half of a bed's thickness is left under the ground.
+            let height = before[(i, j)].0 + rock.lean(i as i64, j as i64);
+            let half = Height::saturating(30.0).0;
+            let bed = rock.bed(height);
+            if rock.bed(height - half) == bed {
+                dug[bed][0] += (before[(i, j)].metres() - terrain.ground[(i, j)].metres()).max(0.0);
+                dug[bed][1] += 1.0;
+            }
+        }
+    }
+    let [soft, hard] = dug.map(|[sum, count]| sum / count);
+    assert!(hard < 0.7 * soft, "{hard} m of the hard bed, {soft} m of the soft one");
+}
+
+#[test]
+fn a_spring_pours_its_rate_and_feeds_its_stream() {
+    let mut terrain = terrain([80, 60], |i, j| 500.0 - 3.0 * i + 2.0 * (j - 30.0).abs());
+    springs::add(&mut terrain, &[Spring { x: 30.5 * CELL, y: 5.5 * CELL, rate: 0.05 }]).unwrap();
+    let settings = [("drops", 8.0), ("batch", 0.1), ("memory", 2.0), ("rain", 0.01)];
+    let budget = run(&*model(&[&STILL[..], &settings].concat()), &mut terrain).unwrap();
+    let poured = 0.05 * 20.0 * 31_557_600.0;
+    assert!((budget.poured / poured - 1.0).abs() < 1e-3, "{} m³ of {poured}", budget.poured);
+    assert!((budget.water_change() - standing(&terrain)).abs() <= 1e-9 * budget.poured);
+    let runs: f64 = terrain.float(&DISCHARGE).unwrap().row(50).iter().map(|q| f64::from(*q)).sum();
+    assert!((runs / 0.05 - 1.0).abs() < 0.15, "{runs} m³/s of 0.05");
+    // More than a batch can hold is refused, and named.
+    let mut flood = terrain.clone();
+    springs::add(&mut flood, &[Spring { x: 50.0, y: 50.0, rate: 1e7 }]).unwrap();
+    let error = run(&*model(&[("drops", 0.01), ("batch", 0.001), ("rain", 0.001)]), &mut flood).unwrap_err();
+    assert!(error.to_string().contains("springs[2].rate"), "{error}");
+}
+
+#[test]
+fn the_strangest_lands_pass() {
+    let closes = |mut terrain: Terrain, settings: &[(&str, f64)]| {
+        let solid = terrain.solid();
+        let budget = run(&*model(settings), &mut terrain).unwrap();
+        assert_eq!(terrain.solid() - solid, budget.deposited - budget.eroded);
+        assert!((budget.water_change() - standing(&terrain)).abs() <= 1e-9 * budget.rained.max(1.0));
+        terrain
+    };
+    // All sea.
+    let mut sea = hills([40, 40]);
+    sea.grid.sea_level = Some(Height::saturating(9000.0));
+    let after = closes(sea.clone(), &[("drops", 1.0), ("forest", 20.0)]);
+    assert_eq!(after.ground, sea.ground);
+    // A cell wide, and a single cell.
+    for size in [[1, 50], [50, 1], [1, 1]] {
+        closes(terrain(size, |i, j| 10.0 * libm::sin(i + j)), &[("drops", 2.0)]);
+    }
+    // Closed all round, nothing evaporates, and more rain than the basin holds.
+    let mut basin = terrain([40, 40], |i, j| 0.5 * (i - 20.0).hypot(j - 20.0));
+    basin.grid.edges = [Edge::Closed; 4];
+    let full = closes(basin, &[("drops", 2.0), ("years", 100.0), ("lake_evaporation", 0.0), ("evaporation", 0.0)]);
+    assert!(pool(&full).as_slice().iter().all(|depth| depth.0 > 0), "all of it is under water");
+}

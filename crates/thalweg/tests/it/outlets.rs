@@ -1,0 +1,205 @@
+//! Outlets for all land, over random grounds: what drains, what is a lake, and what it costs.
+
+use crate::long;
+use thalweg::base::rng::Key;
+use thalweg::flow::outlets::{Lakes, Outlets, drains, outlets};
+use thalweg::flow::{Land, Part, fill};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::{Height, UNITS};
+
+/// Ground of hills, hollows and roughness; some of it closed, with cells without data, sea, and water that stands in it.
+struct Ground {
+    grid: Grid,
+    ground: Field<Height>,
+    nodata: Option<Field<bool>>,
+    pools: Option<Field<Height>>,
+    least: Lakes,
+}
+
+impl Ground {
+    fn random(seed: u64) -> Self {
+        let key = Key::new(seed, "outlets");
+        let draw = |what: u64, below: u64| key.and(what).bits() % below;
+        let mut grid = Grid::new([1 + draw(1, 60) as usize, 1 + draw(2, 60) as usize], 10.0).unwrap();
+        let closed = draw(3, 16);
+        grid.edges = std::array::from_fn(|k| if closed >> k & 1 == 1 { Edge::Closed } else { Edge::Open });
+        grid.sea_level = (draw(4, 3) == 0).then_some(Height::saturating(-10.0));
+        let unit = |what: u64, i: usize, j: usize| key.and(what).cell([i as i64, j as i64]).unit();
+        // From flats of whole metres to 4 km up, where a step of f32 is 16 units.
+        let (rough, over) = ([0.0, 0.5, 8.0][draw(5, 3) as usize], [0.0, 150.0, 3900.0][draw(6, 3) as usize]);
+        let whole = draw(7, 3) == 0;
+        let height = |i: usize, j: usize| {
+            let hills = 20.0 * libm::sin(i as f64 / 5.0) * libm::cos(j as f64 / 7.0) + 0.3 * j as f64;
+            let height = over + hills + rough * unit(8, i, j);
+            if whole { height.floor() } else { height }
+        };
+        let ground = Field::generate(grid.size, |i, j| Height::saturating(height(i, j)));
+        let nodata = (draw(9, 4) == 0).then(|| Field::generate(grid.size, |i, j| unit(10, i, j) < 0.02));
+        // Some hollows half full, some land wet.
+        let pools = (draw(11, 2) == 0).then(|| {
+            let filled = fill::fill(&Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] });
+            let share = 0.3 + 0.7 * key.and(12).unit();
+            Field::generate(grid.size, |i, j| {
+                let deep = f64::from(filled[(i, j)].0 - ground[(i, j)].0) / UNITS;
+                let puddle = if unit(13, i, j) < 0.01 { 0.05 } else { 0.0 };
+                Height::saturating(if deep > 0.0 { (deep - 3.0 * (1.0 - share)).max(0.0) } else { puddle })
+            })
+        });
+        let least = Lakes {
+            depth: [0.0, 0.5, 4.0, 1e4][draw(14, 4) as usize],
+            area: [0.0, 500.0, 3000.0][draw(15, 3) as usize],
+        };
+        Self { grid, ground, nodata, pools, least }
+    }
+
+    fn land(&self) -> Land<'_> {
+        Land { grid: &self.grid, ground: &self.ground, nodata: self.nodata.as_ref(), outlets: &[] }
+    }
+
+    fn mended(&self) -> Outlets {
+        outlets(&self.land(), self.pools.as_ref(), &self.least).unwrap()
+    }
+
+    /// Whether water can leave the land nowhere: then its lowest cell takes it.
+    fn is_closed(&self) -> bool {
+        let void = self.nodata.as_ref().is_some_and(|mask| mask.as_slice().contains(&true));
+        let sea = self.ground.as_slice().iter().any(|h| self.grid.sea_level.is_some_and(|sea| *h <= sea));
+        self.grid.edges == [Edge::Closed; 4] && !void && !sea
+    }
+
+    fn cells(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let [rows, cols] = self.grid.size;
+        (0..rows).flat_map(move |i| (0..cols).map(move |j| (i, j)))
+    }
+}
+
+fn is_wet(pools: &Field<Height>) -> Field<bool> {
+    pools.map(|depth| depth.0 > 0)
+}
+
+#[test]
+fn all_land_drains_as_it_is_and_rounded() {
+    let mut mended = 0;
+    for seed in 0..long::or(300, 20_000) {
+        let ground = Ground::random(seed);
+        let land = ground.land();
+        let Outlets { ground: after, pools } = ground.mended();
+        let lakes = is_wet(&pools);
+        let parts = land.under(&after).parts();
+        let all = |heights: &Field<Height>, what: &str| {
+            let drains = drains(&land.under(heights), &lakes);
+            let stuck = ground.cells().find(|at| !drains[*at] && parts[*at] != Part::Void);
+            assert_eq!(stuck, None, "seed {seed}, {what}: {:?} of {:?}", ground.least, ground.grid);
+        };
+        all(&after, "as it is");
+        // Of a closed land the lowest cell takes the water; rounded, it may be another.
+        if !ground.is_closed() {
+            all(&after.map(|h| Height::saturating(f64::from(h.metres_f32()))), "f32");
+            // Sea stays sea.
+            let sea = ground.grid.sea_level.map_or(f64::MIN, Height::metres);
+            let steps = |step: f64| {
+                let round = |h: &Height| (h.metres() / step).ceil() * step;
+                after.map(|h| if h.metres() <= sea { *h } else { Height::saturating(round(h)) })
+            };
+            all(&steps(0.01), "centimetres");
+            all(&steps(1.0), "metres");
+        }
+        // Away from edges something is lower, beside dry cells: no flats.
+        let lowest = after.as_slice().iter().min().copied().filter(|_| ground.is_closed());
+        for at in ground.cells().filter(|at| parts[*at] == Part::Inside && !lakes[*at] && Some(after[*at]) != lowest) {
+            let surface = |at: (usize, usize)| after[at].0 + pools[at].0;
+            let lower = |[r, c]: [usize; 2]| parts[(r, c)] != Part::Void && surface((r, c)) < after[at].0;
+            assert!(land.around(at.0, at.1).any(|(_, cell)| lower(cell)), "seed {seed}, {at:?}");
+        }
+        let before = drains(&land, &Field::new(ground.grid.size, false));
+        mended += u64::from(ground.cells().any(|at| !before[at] && parts[at] != Part::Void));
+    }
+    assert!(mended > 100, "{mended} of the grounds had pits");
+}
+
+#[test]
+fn lakes_are_level_of_their_size_and_held_by_their_shores() {
+    let (mut stood, mut new) = (0, 0);
+    for seed in 0..long::or(300, 20_000) {
+        let ground = Ground::random(seed);
+        let land = ground.land();
+        let Outlets { ground: after, pools } = ground.mended();
+        let surface = Field::generate(pools.size(), |i, j| Height(after[(i, j)].0 + pools[(i, j)].0));
+        let mut seen = Field::new(pools.size(), false);
+        for first in ground.cells() {
+            if seen[first] || pools[first].0 == 0 {
+                continue;
+            }
+            seen[first] = true;
+            let mut lake = vec![first];
+            let mut next = 0;
+            while let Some(at) = lake.get(next).copied() {
+                next += 1;
+                assert_eq!(after[at], ground.ground[at], "the ground under a lake is as it was");
+                for (_, [r, c]) in land.around(at.0, at.1) {
+                    let kept = ground.pools.as_ref().is_some_and(|before| before[at].0 > 0);
+                    if pools[(r, c)].0 > 0 && (surface[(r, c)].0 - surface[first].0).abs() <= 256 {
+                        if !seen[(r, c)] {
+                            seen[(r, c)] = true;
+                            lake.push((r, c));
+                        }
+                    } else if !kept && ground.nodata.as_ref().is_none_or(|mask| !mask[(r, c)]) && pools[(r, c)].0 == 0 {
+                        // What stood before may stand as it did, higher than its shore.
+                        assert!(after[(r, c)] >= surface[at], "seed {seed}: {:?} is under the lake at {at:?}", (r, c));
+                    }
+                }
+            }
+            let deepest = lake.iter().map(|at| pools[*at].metres()).fold(0.0, f64::max);
+            let volume = 100.0 * lake.iter().map(|at| pools[*at].metres()).sum::<f64>();
+            let Lakes { depth, area } = ground.least;
+            assert!(
+                lake.len() as f64 * 100.0 >= area && (deepest >= depth || 3.0 * volume >= depth * area),
+                "seed {seed}: {lake:?}, {deepest} m deep, {volume} m³, {:?}",
+                ground.least
+            );
+            match &ground.pools {
+                Some(before) if lake.iter().all(|at| before[*at] == pools[*at]) => stood += 1,
+                _ => new += 1,
+            }
+        }
+    }
+    assert!(stood > 50 && new > 50, "{stood} lakes stood, {new} are new");
+}
+
+#[test]
+fn the_change_is_small_and_made_once() {
+    for seed in 0..long::or(300, 20_000) {
+        let ground = Ground::random(seed);
+        let done = ground.mended();
+        // Without water that stood no more is cut than would fill the hollows, and no more is laid; falls of 0.5 mm a cell come on top.
+        if ground.pools.is_none() {
+            let filled = fill::fill(&ground.land());
+            let fill = |at: (usize, usize)| filled[at].0 - ground.ground[at].0;
+            let cut = |at: (usize, usize)| i64::from((ground.ground[at].0 - done.ground[at].0).max(0));
+            let volume: i64 = ground.cells().map(|at| i64::from(fill(at))).sum();
+            assert!(ground.cells().map(cut).sum::<i64>() <= volume, "seed {seed}");
+            let falls = 32 * 4 * (ground.grid.size[0] + ground.grid.size[1]) as i32;
+            let over = ground.cells().find(|at| done.ground[*at].0 > filled[*at].0 + falls);
+            assert_eq!(over, None, "seed {seed}");
+            let deepest = ground.cells().map(|at| filled[at].0 - ground.ground[at].0).max().unwrap_or(0);
+            assert!(ground.cells().all(|at| ground.ground[at].0 - done.ground[at].0 <= deepest), "seed {seed}");
+        }
+        let again = outlets(&ground.land().under(&done.ground), Some(&done.pools), &ground.least).unwrap();
+        let other =
+            ground.cells().find(|at| again.ground[*at] != done.ground[*at] || again.pools[*at] != done.pools[*at]);
+        let values =
+            other.map(|at| [ground.ground[at], done.ground[at], done.pools[at], again.ground[at], again.pools[at]]);
+        assert_eq!(other, None, "seed {seed}: {values:?} {:?} {:?}", ground.least, ground.grid);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let ground = Ground::random(1);
+    for least in [Lakes { depth: -1.0, area: 0.0 }, Lakes { depth: 0.0, area: f64::NAN }] {
+        assert!(outlets(&ground.land(), None, &least).is_err());
+    }
+    let other = Field::new([2, 100], Height::ZERO);
+    assert!(outlets(&ground.land(), Some(&other), &ground.least).is_err());
+}

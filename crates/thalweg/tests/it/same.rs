@@ -1,0 +1,27 @@
+//! Compares builds of one preset at two resolutions. A test does it at small sizes, the bench at those of the goal.
+
+use thalweg::base::error::Error;
+use thalweg::presets::PRESETS;
+use thalweg::products::resample::reduce;
+use thalweg::products::statistics::correlation;
+use thalweg::{Field, Result, Terrain};
+
+/// Names and texts of the presets, by name, but for those whose cells are a file's.
+pub fn presets() -> Vec<(String, String)> {
+    let mut presets: Vec<_> = PRESETS.iter().map(|preset| (preset.name.to_string(), preset.text.to_string())).collect();
+    presets.retain(|(_, text)| !text.contains("\nfrom = "));
+    presets.sort();
+    presets
+}
+
+/// Returns the correlation of the elevations of two builds of one recipe, both reduced to `common` cells on the longer
+/// side.
+pub fn likeness(one: &Terrain, other: &Terrain, common: usize) -> Result<f64> {
+    correlation(&reduced(one, common)?, &reduced(other, common)?)
+}
+
+fn reduced(terrain: &Terrain, common: usize) -> Result<Field<f32>> {
+    let long = *terrain.grid.size.iter().max().ok_or_else(|| Error::Recipe("no cells".into()))?;
+    let size = terrain.grid.size.map(|side| (side * common).div_ceil(long).max(1));
+    Ok(reduce(terrain, size)?.metres())
+}
