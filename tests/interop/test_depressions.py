@@ -8,22 +8,20 @@ import csv
 import heapq
 import json
 import random
-import subprocess
+import shutil
 
 import numpy as np
 import pytest
-import rasterio
-from long import long_or
+from helpers import ESRI, long_or, read_band, thalweg
 from scipy import ndimage
-from test_lake_lines import CELL, NORTH, WEST, ground, save, thalweg
+from test_lake_lines import CELL, NORTH, WEST, ground, save
 
 TOUCH = np.ones((3, 3))
-STEPS = {1: (0, 1), 2: (1, 1), 4: (1, 0), 8: (1, -1), 16: (0, -1), 32: (-1, -1), 64: (-1, 0), 128: (-1, 1)}
 AREA = CELL * CELL
 
 
 def around(cell, shape):
-    near = ((cell[0] + i, cell[1] + j) for i, j in STEPS.values())
+    near = ((cell[0] + i, cell[1] + j) for i, j in ESRI.values())
     return [at for at in near if 0 <= at[0] < shape[0] and 0 <= at[1] < shape[1]]
 
 
@@ -47,7 +45,7 @@ def flooded(heights):
 
 
 def follow(codes, cell):
-    step = STEPS.get(int(codes[cell]))
+    step = ESRI.get(int(codes[cell]))
     return None if step is None else (cell[0] + step[0], cell[1] + step[1])
 
 
@@ -124,10 +122,10 @@ def same(text, table):
 
 
 def by_tiles(folder, side):
-    thalweg(folder, "plan", "a.tif", "-o", "p.json", "--store", f"s{side}.zarr", "--tile", side, "--depressions", "--quiet")
+    thalweg("plan", "a.tif", "-o", "p.json", "--store", f"s{side}.zarr", "--tile", side, "--depressions", "--quiet", cwd=folder)
     for stage in plan_stages(folder):
         for part in [*range(stage[1]), "solve"]:
-            thalweg(folder, "stage", "p.json", stage[0], part, "--quiet")
+            thalweg("stage", "p.json", stage[0], part, "--quiet", cwd=folder)
     return (folder / f"s{side}.depressions.csv").read_bytes()
 
 
@@ -145,22 +143,21 @@ def test_the_tree_is_that_of_the_definition(tmp_path, kind):
         heights = np.floor(4 * rng.random(rng.integers(8, 34, 2))) if kind == "ties" else ground(rng, kind)[:34, :38]
         heights = np.ascontiguousarray(heights, "float64")
         save(tmp_path / "a.tif", heights)
-        thalweg(tmp_path, "drain", "a.tif", "-o", f"d{n}", "--depressions", "--quiet")
-        with rasterio.open(tmp_path / f"d{n}" / "directions.tif") as file:
-            codes = file.read(1)
+        thalweg("drain", "a.tif", "-o", f"d{n}", "--depressions", "--quiet", cwd=tmp_path)
+        codes = read_band(tmp_path / f"d{n}" / "directions.tif")
         text = (tmp_path / f"d{n}" / "depressions.csv").read_bytes()
         same(text.decode(), expected(heights, codes))
         if n < long_or(1, 10):
             assert by_tiles(tmp_path, 3 + seed % 14) == text
             for left in tmp_path.glob("s*"):
-                subprocess.run(["rm", "-rf", left], check=True)
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
 def test_only_where_it_is_asked_for(tmp_path):
     save(tmp_path / "a.tif", ground(np.random.default_rng(3), "hills"))
-    thalweg(tmp_path, "drain", "a.tif", "-o", "bare", "--quiet")
-    thalweg(tmp_path, "drain", "a.tif", "-o", "bare.zarr", "--quiet")
-    thalweg(tmp_path, "drain", "a.tif", "-o", "full.zarr", "--depressions", "--no-outlines", "--quiet")
+    thalweg("drain", "a.tif", "-o", "bare", "--quiet", cwd=tmp_path)
+    thalweg("drain", "a.tif", "-o", "bare.zarr", "--quiet", cwd=tmp_path)
+    thalweg("drain", "a.tif", "-o", "full.zarr", "--depressions", "--no-outlines", "--quiet", cwd=tmp_path)
     assert not (tmp_path / "bare" / "depressions.csv").exists()
     files = {path.name for path in tmp_path.iterdir()}
     assert {"bare.lakes.geojson", "bare.lakes.csv", "full.lakes.csv", "full.depressions.csv"} <= files

@@ -1,14 +1,11 @@
 """Every command in the README and the book, run as it stands there."""
 
-import os
-import pathlib
 import re
 import shutil
-import subprocess
 
 import pytest
+from helpers import JACKSBORO, ROOT, run_thalweg
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -25,7 +22,7 @@ def commands(page):
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
 def test_the_commands_of_a_page_work(page, tmp_path):
-    shutil.copy(ROOT / "crates/thalweg-sim/presets/jacksboro.tif", tmp_path)
+    shutil.copy(JACKSBORO, tmp_path)
     for recipe in blocks(page, "toml"):
         name = re.search(r'^name = "(\w+)"$', recipe, re.MULTILINE).group(1)
         (tmp_path / f"{name}.toml").write_text(recipe, encoding="utf-8")
@@ -35,7 +32,7 @@ def test_the_commands_of_a_page_work(page, tmp_path):
     for line in commands(page):
         words = line.split()
         assert words[0] == "thalweg", f"{page.name}: only thalweg's own commands are run here: {line}"
-        done = subprocess.run([os.environ["THALWEG"], *words[1:]], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
+        done = run_thalweg(*words[1:], cwd=tmp_path)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
         assert "panicked" not in done.stderr
 

@@ -1,41 +1,22 @@
 """What `drain` writes, read by GDAL (rasterio, pyogrio) and followed by NumPy."""
 
 import json
-import os
-import pathlib
 import struct
-import subprocess
 
 import numpy as np
 import pyogrio
 import pytest
 import rasterio
+from helpers import ESRI, JACKSBORO, read_band, thalweg, validate_report
 from PIL import Image
-from test_cli import checked
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
-# ESRI's codes: rows and columns to the neighbour.
-STEPS = {1: (0, 1), 2: (1, 1), 4: (1, 0), 8: (1, -1), 16: (0, -1), 32: (-1, -1), 64: (-1, 0), 128: (-1, 1)}
-
-
-def drain(folder, *words):
-    command = [os.environ["THALWEG"], "drain", *map(str, words)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def drained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("drain")
-    drain(folder, REAL, "-o", "out")
+    thalweg("drain", JACKSBORO, "-o", "out", cwd=folder)
     return folder / "out"
-
-
-def band(path):
-    with rasterio.open(path) as file:
-        return file.read(1)
 
 
 def lines(path):
@@ -52,7 +33,7 @@ def lines(path):
 def test_rasters_keep_where_they_are(drained):
     types = dict(filled="float32", lake_depth="float32", directions="uint8", accumulation="float64", basins="uint32",
                  streams="uint8", angles="float32")
-    with rasterio.open(REAL) as real:
+    with rasterio.open(JACKSBORO) as real:
         for name, dtype in types.items():
             with rasterio.open(drained / f"{name}.tif") as file:
                 assert file.crs == real.crs and file.transform == real.transform and file.shape == real.shape, name
@@ -60,24 +41,24 @@ def test_rasters_keep_where_they_are(drained):
 
 
 def test_filled_ground_drains(drained):
-    ground, filled, codes = band(REAL), band(drained / "filled.tif"), band(drained / "directions.tif")
+    ground, filled, codes = read_band(JACKSBORO), read_band(drained / "filled.tif"), read_band(drained / "directions.tif")
     assert (filled >= ground).all()
-    np.testing.assert_array_equal(band(drained / "lake_depth.tif"), filled - ground)
-    assert set(np.unique(codes)) <= {0, *STEPS}
+    np.testing.assert_array_equal(read_band(drained / "lake_depth.tif"), filled - ground)
+    assert set(np.unique(codes)) <= {0, *ESRI}
     edge = np.ones_like(codes, bool)
     edge[1:-1, 1:-1] = False
     assert edge[codes == 0].all()  # inside the file no water stays
-    for code, (down, across) in STEPS.items():
+    for code, (down, across) in ESRI.items():
         i, j = np.nonzero(codes == code)
         assert (filled[i + down, j + across] <= filled[i, j]).all()
 
 
 def test_following_the_codes_gives_the_catchments(drained):
-    codes, area = band(drained / "directions.tif"), band(drained / "accumulation.tif")
-    basins = band(drained / "basins.tif")
+    codes, area = read_band(drained / "directions.tif"), read_band(drained / "accumulation.tif")
+    basins = read_band(drained / "basins.tif")
     rows, cols = codes.shape
     target = np.full(codes.size, -1)
-    for code, (down, across) in STEPS.items():
+    for code, (down, across) in ESRI.items():
         i, j = np.nonzero(codes == code)
         target[i * cols + j] = (i + down) * cols + j + across
     # Every cell's unit goes one step further, all at once, until all have left.
@@ -96,11 +77,11 @@ def test_following_the_codes_gives_the_catchments(drained):
 
 
 def test_lines_lie_on_the_streams(drained):
-    report = checked(json.loads((drained / "drain.json").read_text()), "drain")
-    order, area = band(drained / "streams.tif"), band(drained / "accumulation.tif")
+    report = validate_report(json.loads((drained / "drain.json").read_text()), "drain")
+    order, area = read_band(drained / "streams.tif"), read_band(drained / "accumulation.tif")
     np.testing.assert_array_equal(order > 0, area >= report["threshold_m2"])
     found = {ending: lines(drained / f"streams.{ending}") for ending in ["fgb", "geojson"]}
-    with rasterio.open(REAL) as real:
+    with rasterio.open(JACKSBORO) as real:
         bounds, transform = real.bounds, real.transform
     for crs, columns, points in found.values():
         assert crs == "EPSG:32616"
@@ -128,16 +109,15 @@ def test_the_map_is_a_picture(drained):
 
 
 def test_no_streams_no_crs_and_lines_of_json(tmp_path):
-    made = [os.environ["THALWEG"], "generate", "gradient_noise", "-o", "a.tif", "--cells", "60x50", "--cell-size", "10"]
-    subprocess.run(made, cwd=tmp_path, check=True, capture_output=True)
-    out = drain(tmp_path, "a.tif", "-o", "none", "--threshold", "99km2", "--json")
-    events = [checked(json.loads(line), "event") for line in out.splitlines()]
+    thalweg("generate", "gradient_noise", "-o", "a.tif", "--cells", "60x50", "--cell-size", "10", cwd=tmp_path)
+    out = thalweg("drain", "a.tif", "-o", "none", "--threshold", "99km2", "--json", cwd=tmp_path)
+    events = [validate_report(json.loads(line), "event") for line in out.splitlines()]
     assert [event["event"] for event in events] == ["progress"] * 5 + ["result"]
     for ending in ["fgb", "geojson"]:
         # A count of 0 in FlatGeobuf's header means "not known": let GDAL count.
         about = pyogrio.read_info(tmp_path / f"none/streams.{ending}", force_feature_count=True)
         assert about["features"] == 0
-    drain(tmp_path, "a.tif", "-o", "some", "--threshold", "2000", "--quiet")
+    thalweg("drain", "a.tif", "-o", "some", "--threshold", "2000", "--quiet", cwd=tmp_path)
     for ending in ["fgb", "geojson"]:
         crs, _, points = lines(tmp_path / f"some/streams.{ending}")
         every = np.concatenate(points)

@@ -1,28 +1,22 @@
 """Presets drain, as a stranger finds it in their files: see drains.py."""
 
 import json
-import os
-import pathlib
 import re
-import subprocess
 
 import drains
 import numpy as np
 import pytest
-from long import long_or
+from helpers import NEIGHBOURS, PRESETS, long_or, thalweg
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-LONG = bool(os.environ.get("THALWEG_LONG"))
-PRESETS = sorted(path.stem for path in (ROOT / "crates/thalweg-sim/presets").glob("*.toml"))
+LONG = long_or(False, True)
+NAMES = sorted(path.stem for path in PRESETS.glob("*.toml"))
 # Dunes lie as the wind lays them: between their crests are hollows without a way out, and no rivers.
 WINDY = ["desert"]
 # Their grid is a file's.
 OWN_SIZE = ["aged"]
 # The coarsest level of the recipe, under which it cannot be built.
 LEAST = {"river_delta": 256}
-# The numbers of receivers in files, from the east on.
-CLOCKWISE = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
-LEVELS = [name for name in PRESETS if "\ncoarsest" in (ROOT / f"crates/thalweg-sim/presets/{name}.toml").read_text(encoding="utf-8")]
+LEVELS = [name for name in NAMES if "\ncoarsest" in (PRESETS / f"{name}.toml").read_text(encoding="utf-8")]
 
 
 def walked(heights, exits):
@@ -95,15 +89,9 @@ def test_the_measure_is_a_walk_from_every_cell(seed):
         np.testing.assert_array_equal(found, walks)
 
 
-def build(folder, name, *words):
-    command = [os.environ["THALWEG"], "build", name, "--out", folder, "--quiet", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-
-
 def cases():
     """Presets, with their numbers of cells and seeds."""
-    for name in PRESETS:
+    for name in NAMES:
         if name in WINDY:
             continue
         if name in OWN_SIZE:
@@ -120,19 +108,19 @@ def cases():
 
 
 @pytest.mark.parametrize("name, cells, seed", list(cases()))
-def test_presets_drain(tmp_path, name, cells, seed):
+def test_presets_drain(built_world, name, cells, seed):
     words = [word for flag, value in [("--cells", cells), ("--seed", seed)] if value is not None for word in (flag, value)]
-    build(tmp_path / "w", name, *words)
-    drained, under = drains.share(tmp_path / "w")
+    world = built_world(name, *words)
+    drained, under = drains.share(world)
     print(f"{name}, {cells} cells, seed {seed}: {100 * drained:.3f} % drains, {100 * under:.2f} % lakes")
     assert drained >= 0.99
-    heights, lakes, sea, edge = drains.world(tmp_path / "w")
+    heights, lakes, sea, edge = drains.world(world)
     # The same from the preview, in 16 bits; and with every height rounded up to whole metres. What is sea or lake stays so.
-    codes = drains.band(tmp_path / "w/height.png").astype(np.float64)
+    codes = drains.band(world / "height.png").astype(np.float64)
     whole = np.where(sea, heights, np.ceil(heights))
     for rounded in (codes, whole):
         dry = ~lakes & ~sea
-        assert drains.drains(rounded, lakes | sea | edge, drains.loops(tmp_path / "w"))[dry].mean() >= 0.99
+        assert drains.drains(rounded, lakes | sea | edge, drains.loops(world))[dry].mean() >= 0.99
 
 
 def strict_pits(heights, taken):
@@ -154,7 +142,7 @@ def test_strict_pits_by_hand():
 
 def local_recipe(name, cells, global_cells):
     """A preset whose levels beyond the global one are local."""
-    text = (ROOT / f"crates/thalweg-sim/presets/{name}.toml").read_text(encoding="utf-8")
+    text = (PRESETS / f"{name}.toml").read_text(encoding="utf-8")
     text = re.sub(r"(?m)^coarsest = .*\n", "", text)
     # A stage that goes down to cells of some width must have them, so the map is a part of the preset's.
     if finest := [float(width) for width in re.findall(r"finest = ([0-9.]+)", text) if float(width) > 0.1]:
@@ -167,7 +155,7 @@ def local_recipe(name, cells, global_cells):
 def test_local_builds_and_tiles_drain(tmp_path, name):
     cells, level = long_or((256, 2), (2048, 3))
     (tmp_path / "local.toml").write_text(local_recipe(name, cells, long_or(64, 256)))
-    build(tmp_path / "w", tmp_path / "local.toml")
+    thalweg("build", "local.toml", "--out", "w", "--quiet", cwd=tmp_path)
     drained, under = drains.share(tmp_path / "w")
     heights, lakes, sea, edge = drains.world(tmp_path / "w")
     pits = strict_pits(heights, lakes | sea)
@@ -176,10 +164,7 @@ def test_local_builds_and_tiles_drain(tmp_path, name):
     assert pits == 0
     # One tile, of another size, in the middle: what comes to its rim leaves it.
     middle = float(json.loads((tmp_path / "w/report.json").read_text())["cell_size"]) * cells / 2 + 1
-    command = [os.environ["THALWEG"], "tile", tmp_path / "local.toml", "--level", str(level + 1), "--at", f"{middle},{middle}",
-               "--size", "200", "-o", tmp_path / "t", "-q"]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
+    thalweg("tile", "local.toml", "--level", level + 1, "--at", f"{middle},{middle}", "--size", 200, "-o", "t", "-q", cwd=tmp_path)
     report = json.loads((tmp_path / "t/report.json").read_text())
     z, rec = [drains.band(tmp_path / f"t/{layer}.tif") for layer in ("height", "rec")]
     assert z.shape == (report["rows"], report["columns"]) == (200, 200) and report["level"] == level + 1
@@ -187,7 +172,7 @@ def test_local_builds_and_tiles_drain(tmp_path, name):
     sea = z <= report["sea_level_m"] if report["sea_level_m"] is not None else np.zeros(z.shape, bool)
     # A tile's files do not say where lakes are: under one a way over its bed goes up. Such cells and those about are left out.
     i, j = np.indices(z.shape)
-    down = np.array([*CLOCKWISE, (0, 0)])[rec]
+    down = np.array([*NEIGHBOURS, (0, 0)])[rec]
     up = z[(i + down[..., 0]).clip(0, 199), (j + down[..., 1]).clip(0, 199)] > z
     rim = drains.open_border(z.shape)
     if not (up & ~rim).any():
@@ -201,7 +186,7 @@ def test_local_builds_and_tiles_drain(tmp_path, name):
 def test_the_measure_of_local_builds_finds_a_pit(tmp_path):
     """The same build with a hole in it is not let through."""
     (tmp_path / "local.toml").write_text(local_recipe("hills", 128, 64))
-    build(tmp_path / "w", tmp_path / "local.toml")
+    thalweg("build", "local.toml", "--out", "w", "--quiet", cwd=tmp_path)
     heights, lakes, sea, edge = drains.world(tmp_path / "w")
     inner = np.argwhere(~(lakes | sea)[20:-20, 20:-20])
     i, j = inner[len(inner) // 2] + 20

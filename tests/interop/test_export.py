@@ -4,32 +4,20 @@ Each decoder takes the files and the numbers that are to be typed, and gives hei
 """
 
 import json
-import os
 import re
-import subprocess
 import zlib
 
 import numpy as np
 import OpenEXR
 import pytest
 import rasterio
+from helpers import JACKSBORO, long_or, refused, run_thalweg, thalweg, write_raster
 from PIL import Image
 from rio_cogeo import cog_validate
 
-from long import ROOT, long_or
-
-THALWEG = os.environ["THALWEG"]
-REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
-
-
-def run(folder, *words):
-    done = subprocess.run([THALWEG, *map(str, words)], cwd=folder, capture_output=True, text=True, encoding="utf-8")
-    return done.returncode, done.stdout, done.stderr
-
 
 def export(folder, *words):
-    code, out, err = run(folder, "export", *words)
-    assert code == 0, err
+    out = thalweg("export", *words, cwd=folder)
     folder = folder / words[words.index("-o") + 1]
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["import"] in re.sub(r"\s+", " ", out) or manifest["import"] in out
@@ -42,8 +30,7 @@ def export(folder, *words):
 @pytest.fixture(scope="session")
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("export")
-    code, _, err = run(folder, "build", "alpine", "--cells", long_or(512, 1024), "--out", "alpine", "--quiet")
-    assert code == 0, err
+    thalweg("build", "alpine", "--cells", long_or(512, 1024), "--out", "alpine", "--quiet", cwd=folder)
     return folder
 
 
@@ -109,8 +96,7 @@ def heights_of(folder, columns, rows=None):
     name = f"{columns}x{rows or columns}"
     path = folder / f"alpine-{name}.tif"
     if not path.exists():
-        code, _, err = run(folder, "resample", "alpine/height.tif", "-o", path.name, "--cells", name, "--type", "f64")
-        assert code == 0, err
+        thalweg("resample", "alpine/height.tif", "-o", path.name, "--cells", name, "--type", "f64", cwd=folder)
     with rasterio.open(path) as file:
         return file.read(1)
 
@@ -149,9 +135,7 @@ def plane(folder, rows, columns, cell=7.5):
     i, j = np.mgrid[0:rows, 0:columns]
     land = (100 + 0.37 * cell * i - 0.22 * cell * j).astype("float64")
     transform = rasterio.Affine(cell, 0, 500_000, 0, -cell, 4_000_000)
-    with rasterio.open(folder / "plane.tif", "w", driver="GTiff", height=rows, width=columns, count=1, dtype="float64",
-                       crs="EPSG:32616", transform=transform) as file:
-        file.write(land, 1)
+    write_raster(folder / "plane.tif", land, transform, "EPSG:32616")
     return lambda y, x: 100 + 0.37 * y - 0.22 * x
 
 
@@ -240,7 +224,7 @@ def test_maps_for_gis_are_the_land_itself(world, tmp_path):
     with rasterio.open(folder / "alpine_discharge.tif") as file:
         assert file.dtypes == ("float32",) and file.units[0] not in (None, "", "m")
     # A real model in tiles: each lies where it lay, and holes stay holes.
-    with rasterio.open(REAL) as real:
+    with rasterio.open(JACKSBORO) as real:
         heights, holes = real.read(1), real.read_masks(1) == 0
         profile = real.profile
     holes[:50, :60] = True
@@ -295,8 +279,7 @@ def test_classes_stay_classes(tmp_path):
     folder, manifest = export(tmp_path, "plane.tif", "--for", "unity", "-o", "unity", "--layers", "cover.tif", "--tiles", "2x1")
     assert Image.open(folder / "plane_cover_1_0_0.png").size == tuple(n - 1 for n in manifest["tile_samples"])
     # `resample` alone keeps them too.
-    code, _, err = run(tmp_path, "resample", "cover.tif", "-o", "small.tif", "--cells", "131")
-    assert code == 0, err
+    thalweg("resample", "cover.tif", "-o", "small.tif", "--cells", "131", cwd=tmp_path)
     with rasterio.open(tmp_path / "small.tif") as file:
         assert file.dtypes == ("uint8",) and set(np.unique(file.read(1))) <= kinds
 
@@ -313,6 +296,20 @@ def test_a_second_run_goes_on(tmp_path):
     assert again == first
     assert [path.stat().st_mtime_ns == time for path, time in zip(paths, times)] == [k != 4 for k in range(9)]
     assert not (folder / ".thalweg-export.json").exists()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with rasters to export, and with folders that other files are in."""
+    place = tmp_path_factory.mktemp("refused")
+    classes(place)
+    with rasterio.open(JACKSBORO) as real, rasterio.open(place / "other.tif", "w", **real.profile) as other:
+        other.write(real.read(1), 1)
+    export(place, "plane.tif", "--for", "unity", "-o", "taken")
+    for folder, name in [("foreign", "manifest.json"), ("mine", "plane.png")]:
+        (place / folder).mkdir()
+        (place / folder / name).write_text("{}")
+    return place
 
 
 @pytest.mark.parametrize("words, message", [
@@ -339,21 +336,10 @@ def test_a_second_run_goes_on(tmp_path):
     (["--for", "unreal", "-o", "foreign"], "no manifest of ours"),
     (["--for", "unreal", "-o", "mine"], "no manifest says that it is of this export"),
 ])
-def test_what_cannot_be_is_refused_and_nothing_is_written(tmp_path_factory, words, message):
-    place = tmp_path_factory.getbasetemp() / "refused"
-    if not place.exists():
-        place.mkdir()
-        classes(place)
-        with rasterio.open(REAL) as real, rasterio.open(place / "other.tif", "w", **real.profile) as other:
-            other.write(real.read(1), 1)
-        export(place, "plane.tif", "--for", "unity", "-o", "taken")
-        for folder, name in [("foreign", "manifest.json"), ("mine", "plane.png")]:
-            (place / folder).mkdir()
-            (place / folder / name).write_text("{}")
+def test_what_cannot_be_is_refused_and_nothing_is_written(place, words, message):
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-    code, out, err = run(place, "export", "plane.tif", *words, *([] if "-o" in words else ["-o", "out"]))
-    assert code == 1 and not out
-    assert message in err and err.count("error: ") == 1 and "panicked" not in err, err
+    err = refused("export", "plane.tif", *words, *([] if "-o" in words else ["-o", "out"]), cwd=place)
+    assert message in err and err.count("error: ") == 1, err
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
 
 
@@ -367,8 +353,8 @@ def test_land_without_data(tmp_path):
         with rasterio.open(tmp_path / f"{name}.tif", "w", **profile) as file:
             file.write(holed, 1)
     # A tile that holds nothing is written, level, and named.
-    code, _, err = run(tmp_path, "export", "part.tif", "--for", "bevy", "-o", "out", "--tiles", "4", "--name", "land")
-    assert code == 0 and "no data at all in land_x0_y0.r16" in err, err
+    done = run_thalweg("export", "part.tif", "--for", "bevy", "-o", "out", "--tiles", "4", "--name", "land", cwd=tmp_path)
+    assert done.returncode == 0 and "no data at all in land_x0_y0.r16" in done.stderr, done.stderr
     assert not np.fromfile(tmp_path / "out/land_x0_y0.r16", "<u2").any()
-    code, _, err = run(tmp_path, "export", "all.tif", "--for", "bevy", "-o", "none")
-    assert code == 1 and "holds no data at all" in err
+    err = refused("export", "all.tif", "--for", "bevy", "-o", "none", cwd=tmp_path)
+    assert "holds no data at all" in err

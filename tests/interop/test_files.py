@@ -1,39 +1,25 @@
 """Files read and written by independent programs: GDAL (rasterio), NumPy and Pillow against thalweg.
 
-    pip install numpy pillow rasterio pytest
-    pytest tests/interop
-
-Cargo builds the counterpart, crates/thalweg/examples/interop.rs; INTEROP may name a built one instead.
+The counterpart is crates/thalweg/examples/interop.rs.
 """
 
 import json
-import os
 import pathlib
-import subprocess
 
 import numpy as np
 import OpenEXR
 import pytest
 import rasterio
+from helpers import JACKSBORO, read_band, run_example, run_thalweg
 from PIL import Image
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
 NODATA = -9999.0
-
-
-def interop(*arguments):
-    command = [os.environ["INTEROP"]] if "INTEROP" in os.environ else [
-        "cargo", "run", "--quiet", "--package", "thalweg", "--example", "interop", "--"]
-    run = subprocess.run([*command, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
 
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("interop")
-    interop("write", folder, REAL)
+    run_example("INTEROP", "interop", "write", folder, JACKSBORO)
     expected = json.loads((folder / "expected.json").read_text())
     size = expected["rows"], expected["columns"]
     metres = np.array(expected["metres"]).reshape(size)
@@ -54,7 +40,7 @@ def decoded(codes, about):
 @pytest.mark.parametrize("name, dtype", [("f32.tif", "float32"), ("f64.tif", "float64")])
 def test_geotiff_in_gdal(written, name, dtype):
     folder, metres, nodata = written
-    with rasterio.open(folder / name) as file, rasterio.open(REAL) as real:
+    with rasterio.open(folder / name) as file, rasterio.open(JACKSBORO) as real:
         assert file.dtypes == (dtype,)
         assert file.crs.to_epsg() == 32616 and file.crs == real.crs
         assert file.transform == real.transform
@@ -125,7 +111,7 @@ def test_floats_elsewhere(written):
     np.testing.assert_array_equal(np.load(folder / "f64.npy"), expected)
     np.testing.assert_array_equal(np.load(folder / "f32.npy"), expected.astype("f4"))
     np.testing.assert_array_equal(np.fromfile(folder / "f32.r32", "<f4").reshape(metres.shape), expected.astype("f4"))
-    with rasterio.open(folder / "f64.asc") as file, rasterio.open(REAL) as real:
+    with rasterio.open(folder / "f64.asc") as file, rasterio.open(JACKSBORO) as real:
         assert file.nodata == NODATA
         assert np.allclose(file.transform, real.transform, rtol=1e-12)
         # GDAL reads the grid as f32 unless told otherwise
@@ -168,10 +154,9 @@ def test_gdals_geotiffs_are_read(tmp_path, compress, dtype):
                                        crs="EPSG:32616", transform=transform, nodata=7, **options) as file:
                         for band in range(bands):
                             file.write(values if band == 0 else values * 0, band + 1)
-                    found = json.loads(interop("read", path))
+                    found = json.loads(run_example("INTEROP", "interop", "read", path))
                     # GDAL loses a float in a thousand of a big-endian LERC file: one that, its bytes swapped, is no number.
-                    with rasterio.open(path) as file:
-                        kept = file.read(1)
+                    kept = read_band(path)
                     assert (kept == values).mean() > 0.99 and (str(compress).startswith("lerc") or (kept == values).all())
                     np.testing.assert_array_equal(np.array(found["values"]).reshape(70, 45), kept.astype(float))
                     assert found["transform"] == [1000.5, 5, 0, 2000.25, 0, -5]
@@ -188,9 +173,8 @@ def test_lerc_with_holes_and_losses(tmp_path, dtype):
         with rasterio.open(path, "w", driver="GTiff", width=130, height=90, count=1, dtype=dtype, nodata=np.nan, crs="EPSG:32616",
                            transform=rasterio.Affine(5, 0, 1000.5, 0, -5, 2000.25), **options) as file:
             file.write(values, 1)
-        with rasterio.open(path) as file:
-            expected = file.read(1)
-        found = np.array([np.nan if x is None else x for x in json.loads(interop("read", path))["values"]]).reshape(90, 130)
+        expected = read_band(path)
+        found = np.array([np.nan if x is None else x for x in json.loads(run_example("INTEROP", "interop", "read", path))["values"]]).reshape(90, 130)
         np.testing.assert_array_equal(found, expected.astype(float))
         assert abs(np.nan_to_num(found - values)).max() <= options.get("max_z_error", 0)
 
@@ -203,7 +187,7 @@ def test_gdals_band_scale_unit_and_points_are_read(tmp_path):
         file.write(np.array([[[1, 2]]], "int16"))
         file.scales, file.offsets, file.units = [0.1], [-5.0], ["ft"]
         file.update_tags(AREA_OR_POINT="Point")
-    found = json.loads(interop("read", path))
+    found = json.loads(run_example("INTEROP", "interop", "read", path))
     assert (found["scale"], found["unit"]) == ([0.1, -5.0], "ft")
     assert found["transform"] == [1000, 5, 0, 2000, 0, -5]
 
@@ -213,13 +197,13 @@ def test_pillows_pngs_and_numpys_arrays_are_read(tmp_path, mode, values):
     array = np.array(values, "uint8" if mode == "L" else "uint16")
     Image.fromarray(array).save(tmp_path / "a.png")
     Image.fromarray(array.astype("uint8")).convert("RGBA").save(tmp_path / "rgba.png")
-    assert json.loads(interop("read", tmp_path / "a.png"))["values"] == array.ravel().tolist()
-    assert json.loads(interop("read", tmp_path / "rgba.png"))["values"] == array.astype("uint8").ravel().tolist()
+    assert json.loads(run_example("INTEROP", "interop", "read", tmp_path / "a.png"))["values"] == array.ravel().tolist()
+    assert json.loads(run_example("INTEROP", "interop", "read", tmp_path / "rgba.png"))["values"] == array.astype("uint8").ravel().tolist()
     for dtype in ["u1", "<u2", ">u2", "<i2", ">i4", "<f4", ">f8"]:
         for order in "CF":
             stored = np.array(array % 100, dtype=dtype, order=order)
             np.save(tmp_path / "a.npy", stored)
-            assert json.loads(interop("read", tmp_path / "a.npy"))["values"] == stored.ravel().tolist()
+            assert json.loads(run_example("INTEROP", "interop", "read", tmp_path / "a.npy"))["values"] == stored.ravel().tolist()
 
 
 @pytest.mark.parametrize("compression", ["ZIP_COMPRESSION", "ZIPS_COMPRESSION", "NO_COMPRESSION", "PIZ_COMPRESSION"])
@@ -230,8 +214,7 @@ def test_exr_of_its_makers_and_ours(tmp_path, compression, dtype):
     header = {"compression": getattr(OpenEXR, compression), "type": OpenEXR.scanlineimage}
     with OpenEXR.File(header, {"Y": heights}) as file:
         file.write(str(tmp_path / "theirs.exr"))
-    command = [os.environ["THALWEG"], "resample", "theirs.exr", "-o", "ours.exr", "--cells", "23x37", "--cell-size", "5"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    done = run_thalweg("resample", "theirs.exr", "-o", "ours.exr", "--cells", "23x37", "--cell-size", "5", cwd=tmp_path)
     if compression == "PIZ_COMPRESSION":
         assert done.returncode == 1 and "is compressed by PIZ" in done.stderr
         return

@@ -12,20 +12,18 @@ import pathlib
 import numpy as np
 import pytest
 import rasterio
+from helpers import JACKSBORO, NEIGHBOURS, run_example
 from skimage.morphology import reconstruction
 
-from test_files import REAL, interop
-
 UNITS = 65536
-MODELS = [REAL, *filter(None, os.environ.get("ELEVATION", "").split(":"))]
-RING = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
+MODELS = [JACKSBORO, *filter(None, os.environ.get("ELEVATION", "").split(":"))]
 
 
 @pytest.fixture(scope="module", params=MODELS, ids=lambda path: pathlib.Path(path).stem)
 def filled(request, tmp_path_factory):
     """Ground and filled surface in units of 1/65 536 m, and where there is no data."""
     output = tmp_path_factory.mktemp("flow") / "filled.tif"
-    interop("fill", request.param, output)
+    run_example("INTEROP", "interop", "fill", request.param, output)
     with rasterio.open(request.param) as file:
         # metres, or feet where the model says so, are no matter here: none of the models has feet
         ground, nodata = file.read(1).astype(float), file.read_masks(1) == 0
@@ -41,7 +39,7 @@ def rim(nodata):
     outside = np.pad(nodata, 1, constant_values=True)
     rows, columns = nodata.shape
     beside = np.zeros_like(nodata)
-    for i, j in RING:
+    for i, j in NEIGHBOURS:
         beside |= outside[1 + i:1 + i + rows, 1 + j:1 + j + columns]
     return beside & ~nodata
 
@@ -64,7 +62,7 @@ def test_fill_equals_priority_flood(filled):
     rows, columns = ground.shape
     while queue:
         level, (i, j) = heapq.heappop(queue)
-        for di, dj in RING:
+        for di, dj in NEIGHBOURS:
             cell = i + di, j + dj
             if 0 <= cell[0] < rows and 0 <= cell[1] < columns and not seen[cell]:
                 seen[cell] = True

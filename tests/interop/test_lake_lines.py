@@ -1,40 +1,30 @@
 """Outlines of lakes that drainage by tiles writes, beside SciPy's labels, Shapely's areas and GDAL's reading."""
 
 import json
-import os
 import random
-import subprocess
 
 import numpy as np
 import pyogrio
 import pytest
-import rasterio
 import shapely
-from long import long_or
+from helpers import long_or, read_band, thalweg, write_raster
+from rasterio.transform import from_origin
 from scipy import ndimage
 
 WEST, NORTH, CELL = 432_000.5, 5_678_000.25, 12.5
 
 
-def thalweg(folder, *words):
-    run = subprocess.run([os.environ["THALWEG"], *map(str, words)], cwd=folder, capture_output=True, text=True, encoding="utf-8")
-    assert run.returncode == 0, run.stderr
-
-
 def by_tiles(folder, name, side):
     """Drains `a.tif` into a store of that name, part by part."""
-    thalweg(folder, "plan", "a.tif", "-o", f"{name}.json", "--store", f"{name}.zarr", "--tile", side, "--quiet")
+    thalweg("plan", "a.tif", "-o", f"{name}.json", "--store", f"{name}.zarr", "--tile", side, "--quiet", cwd=folder)
     plan = json.loads((folder / f"{name}.json").read_text())
     for stage in plan["stages"]:
         for part in [*range(plan["tiles"]), "solve"]:
-            thalweg(folder, "stage", f"{name}.json", stage["name"], part, "--quiet")
+            thalweg("stage", f"{name}.json", stage["name"], part, "--quiet", cwd=folder)
 
 
 def save(path, heights):
-    profile = {"driver": "GTiff", "height": heights.shape[0], "width": heights.shape[1], "count": 1, "dtype": "float32"}
-    place = rasterio.transform.from_origin(WEST, NORTH, CELL, CELL)
-    with rasterio.open(path, "w", transform=place, crs="EPSG:32633", nodata=-9999, **profile) as file:
-        file.write(heights.astype("float32"), 1)
+    write_raster(path, heights.astype("float32"), from_origin(WEST, NORTH, CELL, CELL), "EPSG:32633", nodata=-9999)
 
 
 def ground(rng, kind):
@@ -68,11 +58,9 @@ def test_outlines_are_those_of_what_touches(tmp_path, kind):
         table = (tmp_path / f"{name}.lakes.csv").read_text().splitlines()[1:]
         assert len(features) == len(table) > 0
         for layer in ("filled", "lake"):
-            thalweg(tmp_path, "layer", f"{name}.zarr", layer, "-o", f"{layer}.tif")
-        with rasterio.open(tmp_path / "filled.tif") as file:
-            filled = file.read(1)
-        with rasterio.open(tmp_path / "lake.tif") as file:
-            numbers = file.read(1)
+            thalweg("layer", f"{name}.zarr", layer, "-o", f"{layer}.tif", cwd=tmp_path)
+        filled = read_band(tmp_path / "filled.tif")
+        numbers = read_band(tmp_path / "lake.tif")
         wet = (heights != -9999) & (filled > heights.astype("float32"))
         labels, count = ndimage.label(wet, np.ones((3, 3)))
         assert count == len(features)

@@ -1,16 +1,13 @@
 """The measures of the frame, of the middle half of slopes and of the spectrum, worked out anew in NumPy by the words of docs/measure.md."""
 
 import json
-import os
-import subprocess
 
 import numpy as np
 import pytest
 import rasterio
+from helpers import JACKSBORO, thalweg, write_raster
 from rasterio.transform import from_origin
 
-THALWEG = os.environ["THALWEG"]
-JACKSBORO = os.path.join(os.path.dirname(__file__), "../../crates/thalweg-sim/presets/jacksboro.tif")
 
 
 def hills(side, cell, beta, seed):
@@ -26,8 +23,7 @@ def hills(side, cell, beta, seed):
 
 
 def measured(path):
-    out = subprocess.run([THALWEG, "measure", path, "--json"], capture_output=True, text=True, check=True).stdout
-    return {m["name"]: m["value"] for m in json.loads(out)["measures"]}
+    return {m["name"]: m["value"] for m in json.loads(thalweg("measure", path, "--json"))["measures"]}
 
 
 def rim(z):
@@ -95,9 +91,7 @@ def test_the_frame_the_slopes_and_the_waves(tmp_path, side, cell, beta, seed):
             z, cell = np.round(file.read(1).astype(float) * 65536) / 65536, file.transform.a
     else:
         z = hills(side, cell, beta, seed)
-        profile = dict(driver="GTiff", height=side, width=side, count=1, dtype="float64", crs="EPSG:32611")
-        with rasterio.open(path, "w", transform=from_origin(4e5, 4e6, cell, cell), **profile) as file:
-            file.write(z, 1)
+        write_raster(path, z, from_origin(4e5, 4e6, cell, cell), "EPSG:32611")
     got = measured(path)
     outward, rise = rim(z)
     # Cells on the map's diagonals have two sides; beside thousands of others they may count otherwise here.

@@ -4,7 +4,6 @@
 
 import csv
 import json
-import os
 import re
 import struct
 import subprocess
@@ -13,24 +12,12 @@ import numpy as np
 import pytest
 import rasterio
 import trimesh
+from helpers import ROOT, long_or, refused, thalweg, write_raster
 from PIL import Image
+from rasterio.transform import from_origin
 
-from long import ROOT, long_or
-
-THALWEG = os.environ["THALWEG"]
 VALIDATOR = ROOT / "target/npm/node_modules/gltf-validator"
 CELL = 5.0
-
-
-def run(*words):
-    done = subprocess.run([THALWEG, *map(str, words)], capture_output=True, text=True, encoding="utf-8")
-    return done.returncode, done.stdout, done.stderr
-
-
-def thalweg(*words):
-    code, out, err = run(*words)
-    assert code == 0, err
-    return out
 
 
 def issues(*paths):
@@ -98,11 +85,7 @@ class Glb:
 
 
 def write(path, height, nodata=None):
-    rows, cols = height.shape
-    transform = rasterio.transform.from_origin(500_000, 4_000_000, CELL, CELL)
-    with rasterio.open(path, "w", driver="GTiff", width=cols, height=rows, count=1, dtype="float32", crs="EPSG:32611",
-                       transform=transform, nodata=nodata) as file:
-        file.write(height.astype("float32"), 1)
+    write_raster(path, height.astype("float32"), from_origin(500_000, 4_000_000, CELL, CELL), "EPSG:32611", nodata=nodata)
 
 
 def land(rows, cols, seed, holes=False):
@@ -307,17 +290,13 @@ def test_skirts_hide_what_opens_between_levels(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mesh") / "world"
-    thalweg("build", "forest", "--cells", long_or(96, 192), "--out", folder)
-    return folder
+def world(built_world):
+    return built_world("forest", "--cells", long_or(128, 192))
 
 
 @pytest.fixture(scope="module")
-def lakes(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mesh") / "lakes"
-    thalweg("build", "lakes", "--cells", long_or(96, 192), "--out", folder)
-    return folder
+def lakes(built_world):
+    return built_world("lakes", "--cells", long_or(128, 192))
 
 
 def layer(folder, name):
@@ -491,10 +470,10 @@ def test_what_cannot_be_is_said(tmp_path):
         ("a.glb --error 3 --lods 2 --lod-error 2", "second level"), ("a.xyz", ".ply"), ("a.glb --max-height 0", "max height"),
     ]:
         name, *rest = words.split()
-        code, _, err = run("mesh", tmp_path / "in.tif", "-o", tmp_path / name, *rest)
-        assert code != 0 and said in err, (words, err)
+        err = refused("mesh", tmp_path / "in.tif", "-o", tmp_path / name, *rest, statuses=(1, 2))
+        assert said in err, (words, err)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.tif"]
     # A material beside the OBJ that is the input's own file is not written over.
     (tmp_path / "in.png").write_bytes(b"mine")
-    code, _, err = run("mesh", tmp_path / "in.png", "-o", tmp_path / "in.obj", "--texture")
-    assert code != 0 and "in.png" in err and (tmp_path / "in.png").read_bytes() == b"mine"
+    err = refused("mesh", tmp_path / "in.png", "-o", tmp_path / "in.obj", "--texture")
+    assert "in.png" in err and (tmp_path / "in.png").read_bytes() == b"mine"

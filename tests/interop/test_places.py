@@ -1,24 +1,17 @@
 """Where maps of other programs lie that have coordinates and no transform: what xarray and zarr-python write, read by the command."""
 
 import json
-import os
-import subprocess
 
 import numpy as np
 import pytest
 import rasterio
+from helpers import refused, thalweg
 
 xr = pytest.importorskip("xarray")
 zarr = pytest.importorskip("zarr", minversion="3")
 
 SIZE = (23, 31)
 WEST, NORTH, CELL = 432_100.0, 5_678_900.0, 30.0
-
-
-def thalweg(*arguments, refused=False):
-    run = subprocess.run([os.environ["THALWEG"], *map(str, arguments)], capture_output=True, text=True)
-    assert (run.returncode != 0) == refused, run.stderr
-    return run.stderr if refused else run.stdout
 
 
 @pytest.fixture
@@ -99,7 +92,7 @@ def test_uneven_coordinates_are_refused(tmp_path, heights, axis):
     lines = dict(zip(("y", "x"), centres(), strict=True))
     lines[axis][7] += 4.0
     xr.DataArray(heights, coords=lines, dims=("y", "x"), name="dem").to_dataset().to_zarr(tmp_path / "a.zarr", zarr_format=3)
-    said = thalweg("crop", tmp_path / "a.zarr", "-o", tmp_path / "out.tif", "--window", "0,0,5,5", refused=True)
+    said = refused("crop", tmp_path / "a.zarr", "-o", tmp_path / "out.tif", "--window", "0,0,5,5")
     assert f"coordinate `{axis}`" in said and "one step" in said
     assert not (tmp_path / "out.tif").exists()
 
@@ -109,7 +102,7 @@ def test_coordinates_in_other_units_are_refused(tmp_path, heights):
     da = xr.DataArray(heights, coords={"y": y / 1000, "x": x / 1000}, dims=("y", "x"), name="dem")
     da.y.attrs["units"] = da.x.attrs["units"] = "km"
     da.to_dataset().to_zarr(tmp_path / "a.zarr", zarr_format=3)
-    said = thalweg("crop", tmp_path / "a.zarr", "-o", tmp_path / "out.tif", "--window", "0,0,5,5", refused=True)
+    said = refused("crop", tmp_path / "a.zarr", "-o", tmp_path / "out.tif", "--window", "0,0,5,5")
     assert "`km`" in said and "metres" in said
 
 
@@ -118,7 +111,7 @@ def test_degrees_are_refused(tmp_path, heights):
     da = xr.DataArray(heights, coords={"lat": y, "lon": x}, dims=("lat", "lon"), name="dem")
     da.lat.attrs["units"], da.lon.attrs["units"] = "degrees_north", "degrees_east"
     da.to_dataset().to_zarr(tmp_path / "a.zarr", zarr_format=3)
-    assert "degrees" in thalweg("crop", tmp_path / "a.zarr", "-o", tmp_path / "out.tif", "--window", "0,0,5,5", refused=True)
+    assert "degrees" in refused("crop", tmp_path / "a.zarr", "-o", tmp_path / "out.tif", "--window", "0,0,5,5")
 
 
 def test_windows_of_rows_that_run_northward(tmp_path):

@@ -1,61 +1,45 @@
 """What `rivers` writes, read by GDAL (rasterio, pyogrio) and followed by NumPy."""
 
 import json
-import os
-import pathlib
 import struct
-import subprocess
 
 import numpy as np
 import pyogrio
 import pytest
 import rasterio
-from test_cli import checked
+from helpers import JACKSBORO, ROOT, long_or, read_band, thalweg, validate_report
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
-
-
-def run(folder, *words):
-    done = subprocess.run([os.environ["THALWEG"], *map(str, words)], cwd=folder, capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rivers")
-    run(folder, "rivers", REAL, "-o", "out")
+    thalweg("rivers", JACKSBORO, "-o", "out", cwd=folder)
     return folder / "out"
 
 
-def band(path):
-    with rasterio.open(path) as file:
-        return file.read(1)
-
-
 def test_the_report_and_the_lines_of_json(network):
-    report = checked(json.loads((network / "rivers.json").read_text()), "rivers")
-    out = run(network.parent, "rivers", REAL, "-o", "again", "--json")
-    events = [checked(json.loads(line), "event") for line in out.splitlines()]
+    report = validate_report(json.loads((network / "rivers.json").read_text()), "rivers")
+    out = thalweg("rivers", JACKSBORO, "-o", "again", "--json", cwd=network.parent)
+    events = [validate_report(json.loads(line), "event") for line in out.splitlines()]
     assert events[-1]["rivers"]["length_m"] == report["length_m"]
-    out = run(network.parent, "check-rivers", "again", "--json")
-    checks = checked(json.loads(out.splitlines()[-1]), "event")["checks"]
+    out = thalweg("check-rivers", "again", "--json", cwd=network.parent)
+    checks = validate_report(json.loads(out.splitlines()[-1]), "event")["checks"]
     assert len(checks) == 12 and all(check["percent"] >= check["least"] for check in checks)
 
 
 def test_ground_is_cut_and_water_lies_on_it(network):
-    before, after = band(REAL), band(network / "height.tif")
+    before, after = read_band(JACKSBORO), read_band(network / "height.tif")
     assert (after <= before + 1e-5).all() and (after < before - 0.01).any()
-    rivers, lakes = band(network / "rivers.tif"), band(network / "lakes.tif")
-    bed, surface = band(network / "bed.tif"), band(network / "water_surface.tif")
+    rivers, lakes = read_band(network / "rivers.tif"), read_band(network / "lakes.tif")
+    bed, surface = read_band(network / "bed.tif"), read_band(network / "water_surface.tif")
     wet = (rivers > 0) | (lakes > 0)
     assert ((bed != -32768) == wet).all() and (bed[wet] == after[wet]).all() and (surface[wet] >= bed[wet]).all()
     for lake in np.unique(lakes[lakes > 0]):
         assert np.ptp(surface[lakes == lake]) == 0
-    assert ((band(network / "distance.tif") == 0) == (rivers > 0)).all()
+    assert ((read_band(network / "distance.tif") == 0) == (rivers > 0)).all()
     # Rivers and catchments: the cells that a run's mouth drains are most of its own catchment.
-    catchments = band(network / "catchments.tif")
+    catchments = read_band(network / "catchments.tif")
     assert (catchments > 0).mean() > 0.6
 
 
@@ -75,14 +59,14 @@ def test_vectors_are_the_same_in_both_formats(network):
         if by_id[number]["lake_from"] is None:
             assert flow == pytest.approx(by_id[number]["discharge_from_m3_s"], rel=1e-9)
     area = sum(lake["properties"]["area_m2"] for lake in json.loads((network / "lakes.geojson").read_text())["features"])
-    assert area == (band(network / "lakes.tif") > 0).sum() * 90.0**2
+    assert area == (read_band(network / "lakes.tif") > 0).sum() * 90.0**2
 
 
 # What follows knows nothing of thalweg but the files: it samples lines, rasters, the mesh and the ground, each against the others.
 
 # A terrain and the words that `rivers` is given for it. The real model at three densities; presets; a sample model's recipe.
 CASES = [("real", []), ("real", ["--catchment", "0.5km2"]), ("hills", []), ("alpine", ["--catchment", "0.1km2"]), ("models/gradient_noise", [])]
-LONG = [("real", ["--catchment", "0.15km2"]), ("real", ["--set", "breach_depth=0"]), ("hills", ["--seed", "5"]), ("badlands", []),
+MORE = [("real", ["--catchment", "0.15km2"]), ("real", ["--set", "breach_depth=0"]), ("hills", ["--seed", "5"]), ("badlands", []),
         ("glacial", []), ("volcanic_island", []), ("models/cellular_noise", []), ("models/stream_power", [])]
 
 
@@ -91,19 +75,18 @@ def cells(points, shape):
     return np.clip(np.floor(points).astype(int), 0, np.array(shape) - 1).T
 
 
-@pytest.fixture(scope="module", params=CASES + (LONG if os.environ.get("THALWEG_LONG") else []), ids=lambda case: " ".join([case[0], *case[1]]))
-def survey(request, tmp_path_factory):
+@pytest.fixture(scope="module", params=CASES + long_or([], MORE), ids=lambda case: " ".join([case[0], *case[1]]))
+def survey(request, built_world, tmp_path_factory):
     terrain, words = request.param
     folder = tmp_path_factory.mktemp("survey")
-    before = REAL
+    before = JACKSBORO
     if terrain != "real":
-        side = "256" if os.environ.get("THALWEG_LONG") or terrain == "hills" else "128"
+        side = "256" if terrain == "hills" else long_or("128", "256")
         recipe = ROOT / f"recipes/{terrain}.toml" if "/" in terrain else terrain
-        run(folder, "build", recipe, "--cells", side, "--out", "world", "--quiet")
-        before = folder / "world/height.tif"
-    run(folder, "rivers", before, "-o", "out", *words, "--quiet")
+        before = built_world(recipe, "--cells", side) / "height.tif"
+    thalweg("rivers", before, "-o", "out", *words, "--quiet", cwd=folder)
     out = folder / "out"
-    files = {name: band(out / f"{name}.tif") for name in ("height", "rivers", "lakes", "bed", "water_surface", "wet")}
+    files = {name: read_band(out / f"{name}.tif") for name in ("height", "rivers", "lakes", "bed", "water_surface", "wet")}
     with rasterio.open(out / "height.tif") as file:
         files["known"] = file.read_masks(1) > 0
         back = ~file.transform
@@ -118,7 +101,7 @@ def survey(request, tmp_path_factory):
     files["rest"] = files["lakes"] > 0
     if note["sea_level"] is not None:
         files["rest"] |= files["height"] <= note["sea_level"]
-    return dict(files, before=band(before), lines=lines, cell=cell, folder=folder, report=json.loads((out / "rivers.json").read_text()))
+    return dict(files, before=read_band(before), lines=lines, cell=cell, folder=folder, report=json.loads((out / "rivers.json").read_text()))
 
 
 def test_water_is_as_deep_in_the_rasters_as_along_the_lines(survey):
@@ -300,4 +283,4 @@ def test_the_land_drains_by_the_heights_as_written(survey):
     # A model that its rivers need not touch may drain as it is.
     assert after[known].mean() >= before[known].mean()
     assert survey["report"]["drains_before"] == pytest.approx(before[known].mean(), abs=2e-3)
-    run(survey["folder"], "check-rivers", "out")
+    thalweg("check-rivers", "out", cwd=survey["folder"])

@@ -1,23 +1,20 @@
 """Stores of thalweg-store in xarray and zarr-python, arrays of zarr-python's making in thalweg-store, and COGs in GDAL.
 
-Cargo builds the counterpart, crates/thalweg-store/examples/stores.rs; STORES may name a built one instead.
+The counterpart is crates/thalweg-store/examples/stores.rs.
 """
 
 import json
-import os
-import pathlib
 import random
-import subprocess
 import warnings
 
 import numpy as np
 import pytest
 import rasterio
+from helpers import run_example
 
 xr = pytest.importorskip("xarray")
 zarr = pytest.importorskip("zarr", minversion="3")
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZE = (203, 331)
 LAYERS = {
     # type, and what stands for no data
@@ -31,20 +28,12 @@ LAYERS = {
 }
 
 
-def stores(*arguments):
-    command = [os.environ["STORES"]] if "STORES" in os.environ else [
-        "cargo", "run", "--quiet", "--package", "thalweg-store", "--example", "stores", "--"]
-    run = subprocess.run([*command, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stores")
     seed = random.getrandbits(48)
     print("seed", seed)
-    stores("write", folder, seed)
+    run_example("STORES", "stores", "write", folder, seed)
     return folder
 
 
@@ -111,7 +100,7 @@ def test_arrays_of_others_are_read(tmp_path, way, endian):
         array[:, :30] = values[:, :30]
     else:
         array[:] = values
-    about = json.loads(stores("read", tmp_path / "a.zarr", tmp_path / "a.bin"))
+    about = json.loads(run_example("STORES", "stores", "read", tmp_path / "a.zarr", tmp_path / "a.bin"))
     assert about == {"rows": 57, "columns": 91, "kind": "i16"}
     assert (np.fromfile(tmp_path / "a.bin", "<i2").reshape(57, 91) == values).all()
 
@@ -133,7 +122,7 @@ def halved(values, nodata, means):
 
 @pytest.mark.parametrize("name, dtype, nodata", [("means", "<f4", -9999.0), ("classes", "u1", 255)])
 def test_cogs_in_gdal(tmp_path, name, dtype, nodata):
-    stores("cog", tmp_path, random.getrandbits(48))
+    run_example("STORES", "stores", "cog", tmp_path, random.getrandbits(48))
     path = tmp_path / f"{name}.tif"
     values = np.fromfile(tmp_path / f"{name}.bin", dtype).reshape(1301, 2051)
     with rasterio.open(path) as file:

@@ -4,7 +4,6 @@ import concurrent.futures
 import contextlib
 import io
 import json
-import os
 import signal
 import subprocess
 import urllib.error
@@ -13,11 +12,9 @@ import urllib.request
 import numpy as np
 import pytest
 import rasterio
+from helpers import NEIGHBOURS, ROOT, long_or, program, read_band, refused, run_thalweg, thalweg
 from PIL import Image
-from long import long_or
 
-# Clockwise from the east; 8 drains nowhere.
-STEPS = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
 
 RECIPE = """
 name = "isles"
@@ -48,17 +45,6 @@ rain = 4.0
 """
 
 
-def thalweg(folder, *words):
-    return subprocess.run([os.environ["THALWEG"], *map(str, words)], cwd=folder, capture_output=True, text=True,
-                          encoding="utf-8", timeout=300)
-
-
-def done(folder, *words):
-    run = thalweg(folder, *words)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiles")
@@ -66,21 +52,16 @@ def place(tmp_path_factory):
     return folder
 
 
-def band(path):
-    with rasterio.open(path) as file:
-        return file.read(1)
-
-
 def receivers(rec):
     """Row and column that each cell drains to, itself where it drains nowhere."""
     i, j = np.indices(rec.shape)
-    to = np.array([*STEPS, (0, 0)])[rec]
+    to = np.array([*NEIGHBOURS, (0, 0)])[rec]
     return i + to[..., 0], j + to[..., 1]
 
 
 def test_a_tile_says_where_it_lies_and_where_its_water_goes(place):
     for level, size in [(0, 40), (3, 96), (6, 64)]:
-        done(place, "tile", "isles.toml", "--level", level, "--at", "-3000,2000", "--size", size, "-o", f"t{level}", "-q")
+        thalweg("tile", "isles.toml", "--level", level, "--at", "-3000,2000", "--size", size, "-o", f"t{level}", "-q", cwd=place)
         folder = place / f"t{level}"
         report = json.loads((folder / "report.json").read_text())
         width = 1000.0 / 2**level
@@ -94,7 +75,7 @@ def test_a_tile_says_where_it_lies_and_where_its_water_goes(place):
         assert 0 <= row < size and 0 <= col < size
         assert transform.c % (size * width) == 0 and transform.f % (size * width) == 0
         assert (transform.c, transform.f) == (report["west_m"], report["north_m"])
-        rec, area = band(folder / "rec.tif"), band(folder / "area.tif")
+        rec, area = read_band(folder / "rec.tif"), read_band(folder / "area.tif")
         assert rec.dtype == np.uint8 and rec.max() <= 8 and np.all(area > 0)
         i, j = receivers(rec)
         inside = (0 <= i) & (i < size) & (0 <= j) & (j < size) & (rec < 8)
@@ -115,31 +96,36 @@ def test_a_tile_says_where_it_lies_and_where_its_water_goes(place):
         assert sorted(report["files"]) == sorted(path.name for path in folder.iterdir())
 
 
-def test_neighbouring_tiles_join_bit_for_bit(place):
+@pytest.fixture(scope="module")
+def quarters(place):
+    """A folder with a tile, `whole`, and with the four tiles that it consists of, `part00` to `part11`."""
     args = ("tile", "isles.toml", "--level", 4, "-q")
     # Tiles of 80 cells of 62.5 m are 5 km wide, and four of them one of 160.
-    done(place, *args, "--at", "500,500", "--size", 160, "-o", "whole")
-    parts = {(i, j): f"part{i}{j}" for i in range(2) for j in range(2)}
-    for (i, j), name in parts.items():
-        done(place, *args, "--at", f"{500 + 5000 * j},{500 + 5000 * i}", "--size", 80, "-o", name)
+    thalweg(*args, "--at", "500,500", "--size", 160, "-o", "whole", cwd=place)
+    for i in range(2):
+        for j in range(2):
+            thalweg(*args, "--at", f"{500 + 5000 * j},{500 + 5000 * i}", "--size", 80, "-o", f"part{i}{j}", cwd=place)
+    return place
+
+
+def test_neighbouring_tiles_join_bit_for_bit(quarters):
     for layer in ["height", "rec", "area"]:
-        sheets = [[band(place / parts[i, j] / f"{layer}.tif") for j in range(2)] for i in range(2)]
-        assert np.array_equal(np.block(sheets), band(place / "whole" / f"{layer}.tif")), layer
+        sheets = [[read_band(quarters / f"part{i}{j}/{layer}.tif") for j in range(2)] for i in range(2)]
+        assert np.array_equal(np.block(sheets), read_band(quarters / f"whole/{layer}.tif")), layer
 
 
 def units(path):
     """Heights as whole numbers of 1/65 536 m, which doubles hold exactly."""
-    z = band(path) * 65536.0
+    z = read_band(path) * 65536.0
     assert np.array_equal(z, np.rint(z))
     return z.astype(np.int64)
 
 
-def test_the_ledger_of_a_tile_is_that_of_its_file(place):
-    # The tiles of the test before: four, and the one that holds them.
-    books = {name: json.loads((place / name / "report.json").read_text())["ledger"]
+def test_the_ledger_of_a_tile_is_that_of_its_file(quarters):
+    books = {name: json.loads((quarters / name / "report.json").read_text())["ledger"]
              for name in ["whole", "part00", "part01", "part10", "part11"]}
     for name, book in books.items():
-        assert book["after"] == units(place / name / "height.tif").sum(), name
+        assert book["after"] == units(quarters / name / "height.tif").sum(), name
         assert book["after"] == book["before"] + book["added"] - book["carried_out"], name
         assert book["carried_out"] == book["eroded"] - book["deposited"] != 0, name
         assert book["after"] - book["before"] == sum(given - taken for given, taken in book["operators"].values()), name
@@ -147,23 +133,23 @@ def test_the_ledger_of_a_tile_is_that_of_its_file(place):
     for key in ["before", "added", "eroded", "deposited", "carried_out", "after"]:
         assert books["whole"][key] == sum(book[key] for name, book in books.items() if name != "whole"), key
     # The level before, 80 cells of 125 m, lies under the whole.
-    done(place, "tile", "isles.toml", "--level", 3, "--at", "500,500", "--size", 80, "-o", "coarse", "-q")
-    assert 4 * units(place / "coarse" / "height.tif").sum() == books["whole"]["before"]
-    done(place, "tile", "isles.toml", "--level", 0, "--at", "500,500", "--size", 32, "-o", "first", "-q")
-    assert json.loads((place / "first" / "report.json").read_text())["ledger"] is None
+    thalweg("tile", "isles.toml", "--level", 3, "--at", "500,500", "--size", 80, "-o", "coarse", "-q", cwd=quarters)
+    assert 4 * units(quarters / "coarse" / "height.tif").sum() == books["whole"]["before"]
+    thalweg("tile", "isles.toml", "--level", 0, "--at", "500,500", "--size", 32, "-o", "first", "-q", cwd=quarters)
+    assert json.loads((quarters / "first" / "report.json").read_text())["ledger"] is None
 
 
 @pytest.mark.parametrize("preset, place_at", [("lakes", "10036,2065"), ("desert", "2500,2500")])
 def test_all_water_of_a_tile_arrives_under_lakes_and_through_dry_hollows(place, preset, place_at):
     """By the written files alone: surfaces fall along receivers, and no cell but of a lake, or of the rim, lies under all beside it."""
-    done(place, "tile", preset, "--level", 1, "--at", place_at, "--size", 512, "-o", preset, "-q")
+    thalweg("tile", preset, "--level", 1, "--at", place_at, "--size", 512, "-o", preset, "-q", cwd=place)
     folder = place / preset
-    z, rec = band(folder / "height.tif"), band(folder / "rec.tif")
+    z, rec = read_band(folder / "height.tif"), read_band(folder / "rec.tif")
     assert (folder / "pool.tif").exists() == (folder / "lake.tif").exists() == (preset == "lakes")
-    depth = band(folder / ("pool.tif" if preset == "lakes" else "hollow.tif"))
+    depth = read_band(folder / ("pool.tif" if preset == "lakes" else "hollow.tif"))
     assert depth.min() == 0.0 and depth.max() > 1.0
     if preset == "lakes":
-        lake = band(folder / "lake.tif")
+        lake = read_band(folder / "lake.tif")
         assert np.all(depth[lake == 0] == 0.0)
         for number in np.unique(lake[lake > 0]):
             assert np.ptp((z + depth)[lake == number]) == 0.0, "a lake is level"
@@ -174,7 +160,7 @@ def test_all_water_of_a_tile_arrives_under_lakes_and_through_dry_hollows(place, 
     inside = (0 <= i) & (i < 512) & (0 <= j) & (j < 512)
     assert np.all(surface[i[inside], j[inside]] <= surface[inside])
     core = surface[1:-1, 1:-1]
-    around = [surface[1 + di:511 + di, 1 + dj:511 + dj] for di, dj in STEPS]
+    around = [surface[1 + di:511 + di, 1 + dj:511 + dj] for di, dj in NEIGHBOURS]
     pits = np.all([core < other for other in around], axis=0)
     assert not pits.any(), f"{pits.sum()} pits"
 
@@ -214,11 +200,11 @@ def plants(folder):
 def test_a_place_has_the_same_plants_in_all_tiles(place):
     (place / "wood.toml").write_text(WOOD)
     tile = ("tile", "wood.toml", "-q", "--level")
-    done(place, *tile, 3, "--at", "700,700", "--size", 128, "-o", "wood")
+    thalweg(*tile, 3, "--at", "700,700", "--size", 128, "-o", "wood", cwd=place)
     joined = {}
     for i in range(2):
         for j in range(2):
-            done(place, *tile, 3, "--at", f"{650 + 320 * j},{650 + 320 * i}", "--size", 64, "-o", f"wood{i}{j}")
+            thalweg(*tile, 3, "--at", f"{650 + 320 * j},{650 + 320 * i}", "--size", 64, "-o", f"wood{i}{j}", cwd=place)
             own = plants(place / f"wood{i}{j}")
             assert own and not own.keys() & joined.keys(), "none stands twice"
             joined |= own
@@ -231,7 +217,7 @@ def test_a_place_has_the_same_plants_in_all_tiles(place):
     for x, y, _ in whole.values():
         assert area[int((y - transform.f) / transform.e), int((x - transform.c) / transform.a)] < 3.95e5
     # Nine in ten stand where they stand on cells half as wide.
-    done(place, *tile, 4, "--at", "700,700", "--size", 256, "-o", "wood4")
+    thalweg(*tile, 4, "--at", "700,700", "--size", 256, "-o", "wood4", cwd=place)
     finer = plants(place / "wood4")
     assert len(whole.keys() & finer.keys()) > 0.8 * len(whole)
 
@@ -245,7 +231,7 @@ def test_a_folder_of_tiles_is_whole_goes_on_and_is_of_one_world(place):
     (place / "one.toml").write_text(recipe)
     level = long_or(4, 5)
     build = ("build", "one.toml", "--tile-dir", "dir", "--tile-level", level, "-q")
-    done(place, *build)
+    thalweg(*build, cwd=place)
     folder = place / "dir"
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["recipe"] == "isles" and len(manifest["recipe_hash"]) == 16
@@ -255,7 +241,7 @@ def test_a_folder_of_tiles_is_whole_goes_on_and_is_of_one_world(place):
     # Each level's tiles lie side by side: as wide as the world, and a mean of four is near the coarser cell.
     def sheet(of, layer=""):
         n = max(1, -(-48 * 2**of // 512))
-        rows = [[band(folder / str(of) / str(c) / f"{r}{layer}.tif") for c in range(n)] for r in range(n)]
+        rows = [[read_band(folder / str(of) / str(c) / f"{r}{layer}.tif") for c in range(n)] for r in range(n)]
         return np.block(rows)
     fine, coarse = sheet(level), sheet(level - 1)
     assert fine.shape == (48 * 2**level,) * 2
@@ -267,19 +253,18 @@ def test_a_folder_of_tiles_is_whole_goes_on_and_is_of_one_world(place):
     gone = [f"{level}/0/0.tif", f"{level - 1}/0/0.tif"]
     [(folder / name).unlink() for name in gone]
     (folder / "0/0/0.rec.tif").write_bytes(b"kept as it is")
-    done(place, *build)
+    thalweg(*build, cwd=place)
     assert (folder / "0/0/0.rec.tif").read_bytes() == b"kept as it is"
     after = tiles(folder)
     assert {k: v for k, v in after.items() if k != "0/0/0.rec.tif"} == {k: v for k, v in first.items() if k != "0/0/0.rec.tif"}
     # Another seed is another world.
-    other = thalweg(place, *build, "--seed", "8")
-    assert other.returncode == 1 and "another folder" in other.stderr and other.stderr.count("\n") == 1
+    other = refused(*build, "--seed", "8", cwd=place)
+    assert "another folder" in other and other.count("\n") == 1
     assert tiles(folder) == after
     # A part of an endless world; all of it is refused.
-    done(place, "build", "isles.toml", "--tile-dir", "part", "--tile-within", "-4000,-4000,4000,4000", "--tile-level", 2, "-q")
+    thalweg("build", "isles.toml", "--tile-dir", "part", "--tile-within", "-4000,-4000,4000,4000", "--tile-level", 2, "-q", cwd=place)
     assert len(tiles(place / "part")) == 3 * 4 * 3
-    endless = thalweg(place, "build", "isles.toml", "--tile-dir", "all")
-    assert endless.returncode == 1 and "16777216 at most" in endless.stderr
+    assert "16777216 at most" in refused("build", "isles.toml", "--tile-dir", "all", cwd=place)
 
 
 def test_what_cannot_be_is_refused_in_a_line(place):
@@ -290,27 +275,24 @@ def test_what_cannot_be_is_refused_in_a_line(place):
         (["--level", 2, "--at", "0,0", "--size", 0], "16 to 4096"),
         (["--level", 2, "--at", "0,0", "--size", 1000000], "16 to 4096"),
     ]:
-        run = thalweg(place, "tile", "isles.toml", *words, "-o", "bad", "-q")
+        run = run_thalweg("tile", "isles.toml", *words, "-o", "bad", "-q", cwd=place)
         assert run.returncode in (1, 2) and said in run.stderr, run.stderr
         assert run.returncode == 2 or run.stderr.count("\n") == 1, run.stderr
         assert not (place / "bad").exists()
-    none = thalweg(place, "tile", "nowhere", "--at", "0,0", "-o", "bad")
-    assert none.returncode == 1 and "nowhere" in none.stderr
+    assert "nowhere" in refused("tile", "nowhere", "--at", "0,0", "-o", "bad", cwd=place)
     empty = place / "empty"
     empty.mkdir()
-    assert "recipe.toml" in thalweg(place, "serve", "empty", "--port", 0).stderr
+    assert "recipe.toml" in refused("serve", "empty", "--port", 0, cwd=place)
     # A world's own report is no tile's.
     (empty / "report.json").write_text("{}")
-    taken = thalweg(place, "tile", "isles.toml", "--at", "0,0", "--size", 16, "-o", "empty")
-    assert taken.returncode == 1 and "another folder" in taken.stderr
+    assert "another folder" in refused("tile", "isles.toml", "--at", "0,0", "--size", 16, "-o", "empty", cwd=place)
     assert [path.name for path in empty.iterdir()] == ["report.json"]
-    bind = thalweg(place, "serve", "isles.toml", "--bind", "not an address")
-    assert bind.returncode == 1 and "--bind" in bind.stderr
+    assert "--bind" in refused("serve", "isles.toml", "--bind", "not an address", cwd=place)
 
 
 @contextlib.contextmanager
 def serving(place, world):
-    words = [os.environ["THALWEG"], "serve", world, "--port", "0", "--json"]
+    words = [program("THALWEG", "thalweg"), "serve", world, "--port", "0", "--json"]
     process = subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     line = json.loads(process.stdout.readline())
     assert line["event"] == "serving" and line["address"].startswith("127.0.0.1:")
@@ -362,8 +344,8 @@ def test_served_tiles_are_the_worlds_heights(server, place):
     width = 1000 / 2**level
     size = int(np.ceil(256 * pixel / width)) + 8
     for name, x, y in [("nw", -1, -1), ("ne", 1, -1), ("sw", -1, 1), ("se", 1, 1)]:
-        done(place, "tile", "isles.toml", "--level", level, "--at", f"{x},{y}", "--size", size, "-o", name, "-q")
-    z = np.block([[band(place / name / "height.tif") for name in row] for row in (("nw", "ne"), ("sw", "se"))])
+        thalweg("tile", "isles.toml", "--level", level, "--at", f"{x},{y}", "--size", size, "-o", name, "-q", cwd=place)
+    z = np.block([[read_band(place / name / "height.tif") for name in row] for row in (("nw", "ne"), ("sw", "se"))])
     west, north = -size * width, size * width
     parts = int(np.ceil(pixel / width))
     places = ((np.arange(512 * parts) + 0.5) / parts - 256) * pixel
@@ -405,11 +387,10 @@ def test_the_exports_layers_and_its_page_are_served(server, place):
     north = (a(-1, -1) + 2 * a(-1, 0) + a(-1, 1) - a(1, -1) - 2 * a(1, 0) - a(1, 1)) / (8 * pixel)
     lit = np.maximum(0, (0.5 * east - 0.5 * north + np.sqrt(0.5)) / np.sqrt(east**2 + north**2 + 1)) * 255
     assert (light[..., 1] == 255).all() and np.abs(light[1:-1, 1:-1, 0] - lit).max() < 0.6
-    page = os.path.join(os.path.dirname(__file__), "../../crates/thalweg-render/src/web/page")
+    page = ROOT / "crates/thalweg-render/src/web/page"
     for path, name in (("/", "index.html"), ("/viewer.js", "viewer.js"), ("/viewer.css", "viewer.css")):
         headers, body = get(server, path)
-        with open(os.path.join(page, name), "rb") as file:
-            assert body == file.read() and headers["Content-Type"].split("/")[0] == "text"
+        assert body == (page / name).read_bytes() and headers["Content-Type"].split("/")[0] == "text"
 
 
 def test_nothing_is_taken_but_get(server):
@@ -430,7 +411,7 @@ def test_many_may_ask_at_once(server):
 
 
 def test_a_folder_of_tiles_is_served_as_the_world_it_is_of(place, server):
-    done(place, "build", "isles.toml", "--tile-dir", "kept", "--tile-within", "-2000,-2000,2000,2000", "--tile-level", 1, "-q")
+    thalweg("build", "isles.toml", "--tile-dir", "kept", "--tile-within", "-2000,-2000,2000,2000", "--tile-level", 1, "-q", cwd=place)
     before = tiles(place / "kept")
     zoom = json.loads(get(server, "/tiles.json")[1])["minzoom"] + 2
     middle = 2**zoom // 2

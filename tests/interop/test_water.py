@@ -7,26 +7,13 @@ Craters, bowls and funnels are chosen and drawn. With THALWEG_LONG set, more of 
 
 import heapq
 import json
-import os
-import subprocess
 
 import numpy as np
 import pytest
-import rasterio
+from helpers import NEIGHBOURS, long_or, read_band, thalweg
 
 UNITS = 65536
-LONG = "THALWEG_LONG" in os.environ
-STEPS = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
-
-
-def thalweg(*words):
-    done = subprocess.run([os.environ["THALWEG"], *map(str, words)], capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-
-
-def read(path):
-    with rasterio.open(path) as file:
-        return file.read(1).astype(float)
+LONG = long_or(False, True)
 
 
 def settings(values):
@@ -59,7 +46,7 @@ def test_ground_after_is_ground_before_and_the_ledger(tmp_path, model, edges):
     thalweg("apply", model, before, "-o", after, "--type", "f64", "--edges", edges, "--report", report, "--quiet",
             *settings(MODELS[model]))
     # 64-bit floats hold units of 1/65 536 m exactly.
-    change = int((read(after) * UNITS).astype(np.int64).sum() - (read(before) * UNITS).astype(np.int64).sum())
+    change = int((read_band(after) * UNITS).astype(np.int64).sum() - (read_band(before) * UNITS).astype(np.int64).sum())
     [budget] = budgets(report)
     assert change == budget["added"] + budget["rounded"] - budget["exported"]
     if budget["added"] == 0:
@@ -71,7 +58,7 @@ def test_ground_after_is_ground_before_and_the_ledger(tmp_path, model, edges):
 def test_ground_of_presets_is_as_the_ledger_says(tmp_path, preset, cells, seed):
     folder = tmp_path / "world"
     thalweg("build", preset, "--cells", cells, "--seed", seed, "--out", folder, "--quiet")
-    ground = read(folder / "height.tif").astype(np.float32)
+    ground = read_band(folder / "height.tif").astype(np.float32)
     stages = budgets(folder / "report.json")
     said = sum(stage["added"] + stage["rounded"] - stage["exported"] for stage in stages)
     # A world begins as flat ground at 0. A 32-bit float is off by half its spacing at most.
@@ -105,7 +92,7 @@ def flood(ground, seeds):
         reached[k], filled[k] = True, level
         order.append(k)
         i, j = divmod(k, cols)
-        for di, dj in STEPS:
+        for di, dj in NEIGHBOURS:
             if 0 <= i + di < rows and 0 <= j + dj < cols and not reached[n := (i + di) * cols + j + dj]:
                 there = max(flat[n], level)
                 rank = (there, steps + 1 if there == level else 0)
@@ -121,7 +108,7 @@ def downhill(filled, parent):
     best, to = np.zeros_like(filled), parent.reshape(filled.shape).copy()
     wide = np.pad(filled, 1, constant_values=np.inf)
     cells = np.arange(filled.size).reshape(filled.shape)
-    for di, dj in STEPS:
+    for di, dj in NEIGHBOURS:
         fall = (filled - wide[1 + di:1 + di + rows, 1 + dj:1 + dj + cols]) / np.hypot(di, dj)
         steeper = (fall > best) & (to >= 0)
         best[steeper] = fall[steeper]
@@ -137,7 +124,7 @@ def patch(mask, first):
     stack = [first]
     while stack:
         i, j = stack.pop()
-        for n in ((i + di, j + dj) for di, dj in STEPS if 0 <= i + di < rows and 0 <= j + dj < cols):
+        for n in ((i + di, j + dj) for di, dj in NEIGHBOURS if 0 <= i + di < rows and 0 <= j + dj < cols):
             if mask[n] and not inside[n]:
                 inside[n] = True
                 stack.append(n)
@@ -233,7 +220,7 @@ def water_stands_where_what_comes_is_what_goes(folder, shape, cells, cell, edges
     thalweg("generate", "shape", "-o", before, "--cells", cells, "--cell-size", cell, "--type", "f64", *settings(shape))
     thalweg("apply", "hydrology", before, "-o", after, "--type", "f64", "--edges", edges, "--layers", folder, "--report", report,
             "--seed", seed, "--quiet", *settings(climate))
-    ground, depth = read(after), read(folder / "pool.tif")
+    ground, depth = read_band(after), read_band(folder / "pool.tif").astype(float)
     evaporation, years = climate.get("lake_evaporation", 0.6), climate["years"]
     middle = np.zeros(ground.shape, bool)
     middle[cells // 4:-cells // 4, cells // 4:-cells // 4] = True

@@ -4,8 +4,8 @@ import contextlib
 import functools
 import http.server
 import json
-import os
 import re
+import shutil
 import subprocess
 import threading
 import time
@@ -14,27 +14,19 @@ import zlib
 import numpy as np
 import pytest
 import rasterio
+from helpers import ROOT, long_or, refused, run_thalweg, thalweg, write_raster
 from PIL import Image
 from rasterio.transform import from_origin
 from rasterio.warp import Resampling, reproject, transform
 
-from long import ROOT, long_or
-
-THALWEG = os.environ["THALWEG"]
 PAGE = ROOT / "crates/thalweg-render/src/web/page"
 R = 6378137.0
 # The circumference of the sphere of EPSG:3857.
 MAP = 2 * np.pi * R
 
 
-def run(folder, *words):
-    done = subprocess.run([THALWEG, *map(str, words)], cwd=folder, capture_output=True, text=True, encoding="utf-8")
-    return done.returncode, done.stdout, done.stderr
-
-
 def export(folder, source, out, *words):
-    code, said, err = run(folder, "export", source, "--for", "web", "-o", out, *words)
-    assert code == 0, err
+    said = thalweg("export", source, "--for", "web", "-o", out, *words, cwd=folder)
     manifest = json.loads((folder / out / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["import"] in re.sub(r"\s+", " ", said) or manifest["import"] in said
     return folder / out, manifest
@@ -78,16 +70,27 @@ def land(rows, columns, seed):
 
 
 def written(path, heights, epsg, west, north, cell, nodata=None):
-    with rasterio.open(
-        path, "w", driver="GTiff", height=heights.shape[0], width=heights.shape[1], count=1, dtype=heights.dtype,
-        crs=epsg, transform=from_origin(west, north, cell, cell), nodata=nodata,
-    ) as file:
-        file.write(heights, 1)
+    write_raster(path, heights, from_origin(west, north, cell, cell), epsg, nodata=nodata)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("web")
+def folder(built_world, tmp_path_factory):
+    """A folder with terrains that several tests export: rasters, and a world without a coordinate reference system."""
+    folder = tmp_path_factory.mktemp("web")
+    holed = land(256, 256, 7)
+    holed[60:150, 40:200] = -9999
+    written(folder / "holes.tif", holed, "EPSG:32616", 500000, 4000000, 25, nodata=-9999)
+    written(folder / "rough.tif", land(300, 300, 9), "EPSG:32616", 400000, 4200000, 30)
+    written(folder / "north.tif", land(400, 400, 5), "EPSG:32633", 480000, 6660000, 20)
+    written(folder / "lambert.tif", land(40, 40, 1), "EPSG:2154", 700000, 6600000, 25)
+    shutil.copytree(built_world("alpine", "--cells", long_or(128, 512)), folder / "alpine")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def holes(folder):
+    """The folder and the manifest of the export of `holes.tif`."""
+    return export(folder, "holes.tif", "holes")
 
 
 def warped(path, tile, crs=None, shift=None):
@@ -155,10 +158,8 @@ def test_heights_are_those_of_projs_and_gdals_reprojection(folder, seed, epsg, w
 
 
 def test_a_world_that_lies_nowhere_is_to_scale_where_it_is_laid(folder):
-    code, _, err = run(folder, "build", "alpine", "--cells", long_or(200, 512), "--out", "alpine", "--quiet")
-    assert code == 0, err
-    code, _, err = run(folder, "export", "alpine", "--for", "web", "-o", "africa")
-    assert code == 0 and "0° N 0° E" in err
+    done = run_thalweg("export", "alpine", "--for", "web", "-o", "africa", cwd=folder)
+    assert done.returncode == 0 and "0° N 0° E" in done.stderr, done.stderr
     out, manifest = export(folder, "alpine", "laid", "--origin", "11.5,47.25")
     with rasterio.open(folder / "alpine/height.tif") as file:
         rows, columns = file.shape
@@ -201,7 +202,6 @@ def test_overviews_are_means_of_metres(folder):
             # Half a step; a pixel is no square of the source, and bends by a part of a thousandth.
             assert np.abs(at - plane(e, n))[within].max(initial=0) <= 0.1, zoom
     # Rough ground: a pixel is near the mean of the four below it. Means of R, G and B would be off by hundreds of metres where R or G steps.
-    written(folder / "rough.tif", land(300, 300, 9), "EPSG:32616", west, north, cell)
     out, manifest = export(folder, "rough.tif", "rough")
     zoom = manifest["zooms"][1]
     known = {tuple(file["tile"]): file["file"] for file in tiles(manifest, "terrain-rgb", zoom)}
@@ -222,7 +222,6 @@ def test_overviews_are_means_of_metres(folder):
 
 def test_hillshade_is_horns_over_the_ground_not_the_map(folder):
     """At 60° N a pixel is half as wide on the ground as on the map: slopes are those of the ground, and tiles join."""
-    written(folder / "north.tif", land(400, 400, 5), "EPSG:32633", 480000, 6660000, 20)
     out, manifest = export(folder, "north.tif", "north")
     zoom = manifest["zooms"][1]
     files = {tuple(file["tile"][1:]): file["file"] for file in tiles(manifest, "terrarium", zoom)}
@@ -246,11 +245,8 @@ def test_hillshade_is_horns_over_the_ground_not_the_map(folder):
     assert whole.sum() > 20000 and np.abs(lit - light[1:-1, 1:-1])[whole].max() < 0.8
 
 
-def test_holes_are_zero_and_seen_through(folder):
-    heights = land(256, 256, 7)
-    heights[60:150, 40:200] = -9999
-    written(folder / "holes.tif", heights, "EPSG:32616", 500000, 4000000, 25, nodata=-9999)
-    out, manifest = export(folder, "holes.tif", "holes")
+def test_holes_are_zero_and_seen_through(folder, holes):
+    out, manifest = holes
     assert manifest["nodata"] == 90 * 160
     lost = total = 0
     for file in tiles(manifest, "terrain-rgb", manifest["zooms"][1]):
@@ -268,8 +264,8 @@ def test_holes_are_zero_and_seen_through(folder):
     assert len(tiles(manifest, "hillshade", 15)) < len(tiles(export(folder, "rough.tif", "r15", "--zoom", "15")[1], "hillshade", 15))
 
 
-def test_the_manifest_tells_each_file_and_tilejson_the_page(folder):
-    out, manifest = folder / "holes", json.loads((folder / "holes/manifest.json").read_text())
+def test_the_manifest_tells_each_file_and_tilejson_the_page(folder, holes):
+    out, manifest = holes
     for file in manifest["files"]:
         data = (out / file["file"]).read_bytes()
         assert len(data) == file["bytes"] and f"{zlib.crc32(data):08x}" == file["crc32"]
@@ -286,10 +282,11 @@ def test_the_manifest_tells_each_file_and_tilejson_the_page(folder):
     assert east - west < 1.02 * (max(x) - min(x))
 
 
-def test_the_page_asks_nobody_else(folder):
+def test_the_page_asks_nobody_else(holes):
+    out, _ = holes
     for path in PAGE.iterdir():
         text = path.read_text(encoding="utf-8")
-        assert (folder / "holes" / path.name).read_text(encoding="utf-8") == text
+        assert (out / path.name).read_text(encoding="utf-8") == text
         assert not re.search(r"https?:|//[a-z0-9-]+\.[a-z]|eval\(|new Function|innerHTML", text), path.name
     page = (PAGE / "index.html").read_text(encoding="utf-8")
     assert "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'" in page
@@ -311,12 +308,11 @@ def test_a_second_run_goes_on_and_another_is_refused(folder):
     out, again = export(folder, source, "again")
     assert again == manifest and all((out / name).read_bytes() == bytes_of[name] for name in some)
     assert {path.name for path in out.iterdir()} >= {"index.html", "viewer.js", "viewer.css", "tiles.json", "manifest.json"}
-    code, _, err = run(folder, "export", "rough.tif", "--for", "web", "-o", "again")
-    assert code == 1 and "another export, for web" in err
-    code, _, err = run(folder, "export", source, "--for", "bevy", "-o", "again")
-    assert code == 1 and "another export, for web" in err
-    code, _, err = run(folder, "export", "rough.tif", "--for", "web", "-o", "again", "--fresh")
-    assert code == 0, err
+    err = refused("export", "rough.tif", "--for", "web", "-o", "again", cwd=folder)
+    assert "another export, for web" in err
+    err = refused("export", source, "--for", "bevy", "-o", "again", cwd=folder)
+    assert "another export, for web" in err
+    thalweg("export", "rough.tif", "--for", "web", "-o", "again", "--fresh", cwd=folder)
     new = json.loads((out / "manifest.json").read_text())
     there = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
     assert there == {file["file"] for file in new["files"]} | {"manifest.json"}
@@ -324,9 +320,9 @@ def test_a_second_run_goes_on_and_another_is_refused(folder):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_bits_do_not_depend_on_threads(folder, threads):
+def test_the_bits_do_not_depend_on_threads(folder, holes, threads):
     _, one = export(folder, "holes.tif", f"threads-{threads}", "--threads", threads)
-    assert one["files"] == json.loads((folder / "holes/manifest.json").read_text())["files"]
+    assert one["files"] == holes[1]["files"]
 
 
 @pytest.mark.parametrize("words, said", [
@@ -336,16 +332,14 @@ def test_the_bits_do_not_depend_on_threads(folder, threads):
     (["alpine", "--origin", "1,89"], "latitude"), (["lambert.tif"], "EPSG:2154"), (["lambert.tif"], "gdalwarp"),
 ])
 def test_what_is_refused_is_named(folder, words, said):
-    if not (folder / "lambert.tif").exists():
-        written(folder / "lambert.tif", land(40, 40, 1), "EPSG:2154", 700000, 6600000, 25)
-    code, out, err = run(folder, "export", words[0], "--for", "web", "-o", "refused", *words[1:])
-    assert code in (1, 2) and said in err, err
+    err = refused("export", words[0], "--for", "web", "-o", "refused", *words[1:], cwd=folder, statuses=(1, 2))
+    assert said in err, err
     assert not (folder / "refused").exists() or not [path for path in (folder / "refused").iterdir() if path.is_file()]
 
 
 def test_other_targets_have_no_place_on_the_globe(folder):
-    code, _, err = run(folder, "export", "holes.tif", "--for", "bevy", "-o", "refused", "--origin", "1,2")
-    assert code == 1 and "globe" in err
+    err = refused("export", "holes.tif", "--for", "bevy", "-o", "refused", "--origin", "1,2", cwd=folder)
+    assert "globe" in err
 
 
 @contextlib.contextmanager
@@ -540,5 +534,5 @@ def test_meshes_for_globes_are_the_land(folder):
             assert north == edges_of[z, x, y + 1][2]
             joined += 1
     assert joined > 10
-    code, _, err = run(folder, "export", "globe.tif", "--for", "web", "--format", "terrain", "-o", "g2", "--zoom", "3-9")
-    assert code == 1 and "0-9" in err
+    err = refused("export", "globe.tif", "--for", "web", "--format", "terrain", "-o", "g2", "--zoom", "3-9", cwd=folder)
+    assert "0-9" in err

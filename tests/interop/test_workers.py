@@ -1,6 +1,5 @@
 """Two workers that know of each other by the disk alone, each under a limit of memory, finish a store: the bytes of one process's."""
 
-import hashlib
 import json
 import os
 import pathlib
@@ -49,13 +48,8 @@ def work(plan, number):
     print(done, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
-def shards(store):
-    files = (path for path in sorted(store.rglob("*")) if path.is_file() and "/c/" in path.as_posix())
-    return {path.relative_to(store).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-
-
 def test_two_workers_of_500_mib_finish_a_store(tmp_path):
-    from long import long_or
+    from helpers import long_or, shard_hashes
 
     cells, tile = long_or((700, 512), (23_040, 1024))
     model(tmp_path / "a.tif", cells)
@@ -79,7 +73,7 @@ def test_two_workers_of_500_mib_finish_a_store(tmp_path):
     alone = str(tmp_path / "one.json")
     subprocess.run([THALWEG, "plan", "a.tif", "-o", alone, "--tile", str(side), *STREAMS, "--quiet"], cwd=tmp_path, check=True)
     subprocess.run([sys.executable, __file__, alone, "0"], check=True, stdout=subprocess.DEVNULL)
-    assert shards(store) == shards(tmp_path / "one.zarr") != {}
+    assert shard_hashes(store) == shard_hashes(tmp_path / "one.zarr") != {}
 
 
 if __name__ == "__main__":

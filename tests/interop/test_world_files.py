@@ -1,21 +1,12 @@
 """World files: maps lie where GDAL lays the land that they show, to a hundredth of a pixel."""
 
-import os
-import pathlib
-import subprocess
+import json
+import shutil
 
 import numpy as np
 import pytest
 import rasterio
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
-THALWEG = os.environ["THALWEG"]
-
-
-def run(folder, *words):
-    done = subprocess.run([THALWEG, *map(str, words)], cwd=folder, capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
+from helpers import JACKSBORO, thalweg
 
 
 def lies_over(picture, land, pixels=None):
@@ -32,8 +23,8 @@ def lies_over(picture, land, pixels=None):
 def land(tmp_path_factory):
     """A real model with a coordinate system, and a made one without."""
     folder = tmp_path_factory.mktemp("maps")
-    run(folder, "crop", REAL, "-o", "real.tif", "--window", "30,20,200,130")
-    run(folder, "generate", "gradient_noise", "-o", "made.tif", "--cells", "157x90", "--cell-size", "12.5")
+    thalweg("crop", JACKSBORO, "-o", "real.tif", "--window", "30,20,200,130", cwd=folder)
+    thalweg("generate", "gradient_noise", "-o", "made.tif", "--cells", "157x90", "--cell-size", "12.5", cwd=folder)
     return folder
 
 
@@ -45,29 +36,29 @@ def test_shaded_maps(land, name, most):
     if most:
         size = np.maximum(np.floor(size * most / size.max() + 0.5).astype(int), 1)
     options = ["--max-size", most] if most else []
-    run(land, "shade", name, "-o", "plain.png", *options)
+    thalweg("shade", name, "-o", "plain.png", *options, cwd=land)
     lies_over(land / "plain.png", land / name, size)
     # A legend stands below the map, and moves nothing.
-    run(land, "shade", name, "-o", "legend.png", "--legend", "--scale", *options)
+    thalweg("shade", name, "-o", "legend.png", "--legend", "--scale", *options, cwd=land)
     assert (land / "legend.pgw").read_text() == (land / "plain.pgw").read_text()
-    run(land, "crop", name, "-o", "store.zarr", "--window", "0,0,100,80")
-    run(land, "crop", name, "-o", "part.tif", "--window", "0,0,100,80")
-    run(land, "shade", "store.zarr", "-o", "rows.png", *options)
-    run(land, "shade", "part.tif", "-o", "part.png", *options)
+    thalweg("crop", name, "-o", "store.zarr", "--window", "0,0,100,80", cwd=land)
+    thalweg("crop", name, "-o", "part.tif", "--window", "0,0,100,80", cwd=land)
+    thalweg("shade", "store.zarr", "-o", "rows.png", *options, cwd=land)
+    thalweg("shade", "part.tif", "-o", "part.png", *options, cwd=land)
     assert (land / "rows.pgw").read_text() == (land / "part.pgw").read_text()
-    subprocess.run(["rm", "-r", land / "store.zarr"], check=True)
+    shutil.rmtree(land / "store.zarr")
 
 
 def test_maps_of_folders(land):
-    run(land, "drain", "real.tif", "-o", "drained")
+    thalweg("drain", "real.tif", "-o", "drained", cwd=land)
     lies_over(land / "drained/map.png", land / "real.tif")
-    run(land, "rivers", "real.tif", "-o", "net", "--quiet")
+    thalweg("rivers", "real.tif", "-o", "net", "--quiet", cwd=land)
     # Its samples go from the middle of the first cell to the middle of the last one.
     with rasterio.open(land / "net/rivers.png") as one, rasterio.open(land / "real.tif") as other:
         first, last = one.transform * (0.5, 0.5), one.transform * (one.width - 0.5, one.height - 0.5)
         for here, there in [(first, (0.5, 0.5)), (last, (other.width - 0.5, other.height - 0.5))]:
             assert np.allclose(here, other.transform * there, atol=0.01 * one.transform.a)
-    run(land, "build", "hills", "--cells", "96", "--out", "w", "--crs", "EPSG:32632", "--origin", "400000,5200000")
+    thalweg("build", "hills", "--cells", "96", "--out", "w", "--crs", "EPSG:32632", "--origin", "400000,5200000", cwd=land)
     lies_over(land / "w/shaded.png", land / "w/height.tif")
     with rasterio.open(land / "w/shaded.png") as file:
         assert file.transform.c == 400000 and file.transform.f == 5200000
@@ -75,9 +66,7 @@ def test_maps_of_folders(land):
 
 def test_river_maps_show_the_rivers_where_they_are(land):
     """A river's pixels, which are bluer than the land's, lie at its vertices."""
-    import json
-
-    run(land, "rivers", "real.tif", "-o", "net2", "--quiet")
+    thalweg("rivers", "real.tif", "-o", "net2", "--quiet", cwd=land)
     lines = json.loads((land / "net2/rivers.geojson").read_text(encoding="utf-8"))["features"]
     with rasterio.open(land / "net2/rivers.png") as file:
         red, _, blue = file.read([1, 2, 3]).astype(int)

@@ -4,47 +4,42 @@ tests/interop has a small twin of each, by decoders of our own: test_export.py a
 """
 
 import json
-import os
 import pathlib
-import subprocess
 
 import numpy as np
 import pytest
 import rasterio
+from helpers import JACKSBORO, read_band, run, thalweg
 
 HERE = pathlib.Path(__file__).parent
-THALWEG = os.environ["THALWEG"]
-REAL = HERE.parents[1] / "crates/thalweg-sim/presets/jacksboro.tif"
 
 
-def run(folder, *words):
-    done = subprocess.run([*map(str, words)], cwd=folder, capture_output=True, text=True, encoding="utf-8")
+def run_program(folder, *words):
+    done = run(words, folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def export(folder, source, target, *more):
     out = folder / f"{target}-{source.stem}-{'-'.join(more).replace('--', '')}"
-    run(folder, THALWEG, "export", source, "--for", target, "-o", out, "--quiet", *more)
+    thalweg("export", source, "--for", target, "-o", out, "--quiet", *more, cwd=folder)
     return out, json.loads((out / "manifest.json").read_text(encoding="utf-8"))
 
 
 def heights(path):
-    with rasterio.open(path) as file:
-        return file.read(1).astype(float)
+    return read_band(path).astype(float)
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("opened")
-    run(folder, THALWEG, "build", "alpine", "--cells", 1024, "--out", "alpine", "--type", "f64", "--quiet")
+    thalweg("build", "alpine", "--cells", 1024, "--out", "alpine", "--type", "f64", "--quiet", cwd=folder)
     return folder
 
 
 @pytest.fixture(params=["alpine", "jacksboro"])
 def source(request, folder):
     """A folder of a made world, or a real model's file; and its heights, one to a sample that is exported."""
-    path = folder / "alpine" if request.param == "alpine" else REAL
+    path = folder / "alpine" if request.param == "alpine" else JACKSBORO
     return path, heights(path / "height.tif" if path.is_dir() else path)
 
 
@@ -52,7 +47,7 @@ def source(request, folder):
 def test_blender_stands_where_the_land_does(folder, source, ending):
     path, expected = source
     out, manifest = export(folder, path, "blender", "--format", ending)
-    run(folder, "blender", "--background", "--factory-startup", "-noaudio", "--python-exit-code", 3, "--python", HERE / "in_blender.py", "--", out, out / "seen.npy")
+    run_program(folder, "blender", "--background", "--factory-startup", "-noaudio", "--python-exit-code", 3, "--python", HERE / "in_blender.py", "--", out, out / "seen.npy")
     seen = np.load(out / "seen.npy")
     rows, columns = expected.shape
     down, across = manifest["spacing_m"]
@@ -67,9 +62,9 @@ def test_blender_stands_where_the_land_does(folder, source, ending):
 
 
 def test_blender_stands_a_mesh_upright_with_its_water(folder):
-    run(folder, THALWEG, "build", "lakes", "--cells", 160, "--out", "lakes", "--type", "f64", "--quiet")
-    run(folder, THALWEG, "mesh", "lakes", "-o", "lakes.glb")
-    run(folder, "blender", "--background", "--factory-startup", "-noaudio", "--python-exit-code", 3, "--python", HERE / "in_blender_mesh.py", "--", "lakes.glb", "seen.json")
+    thalweg("build", "lakes", "--cells", 160, "--out", "lakes", "--type", "f64", "--quiet", cwd=folder)
+    thalweg("mesh", "lakes", "-o", "lakes.glb", cwd=folder)
+    run_program(folder, "blender", "--background", "--factory-startup", "-noaudio", "--python-exit-code", 3, "--python", HERE / "in_blender_mesh.py", "--", "lakes.glb", "seen.json")
     said = json.loads((folder / "seen.json").read_text(encoding="utf-8"))
     ground = heights(folder / "lakes/height.tif")
     with rasterio.open(folder / "lakes/height.tif") as file:
@@ -94,7 +89,7 @@ def test_godot_reads_the_heights(folder, source, target, ending):
     columns, rows = manifest["tile_samples"]
     file = out / manifest["files"][0]["file"]
     (out / "project.godot").write_text("config_version=4\n")
-    run(out, "godot3-server", "--path", out, "-s", HERE / "in_godot.gd", ending, file, columns, rows, out / "seen.f32")
+    run_program(out, "godot3-server", "--path", out, "-s", HERE / "in_godot.gd", ending, file, columns, rows, out / "seen.f32")
     seen = np.fromfile(out / "seen.f32", "<f4").reshape(rows, columns).astype(float)
     low, high = manifest["minimum"], manifest["maximum"]
     if ending == "exr":
@@ -108,14 +103,14 @@ def test_godot_reads_the_heights(folder, source, target, ending):
         codes = np.fromfile(same / other["files"][0]["file"], "<u2").reshape(rows, columns)
         expected = other["minimum"] + codes / 65535 * (other["maximum"] - other["minimum"])
     else:
-        run(out, THALWEG, "resample", height, "-o", out / "same.tif", "--cells", f"{columns}x{rows}", "--type", "f64")
+        thalweg("resample", height, "-o", out / "same.tif", "--cells", f"{columns}x{rows}", "--type", "f64", cwd=out)
         expected = heights(out / "same.tif")
     assert np.abs(seen - expected).max() <= bound + 1e-4
 
 
 def asked(folder, *paths):
     paths = [str(path) for path in paths]
-    run(folder, "/usr/bin/python3", HERE / "in_qgis.py", ",".join(paths), folder / "qgis.json")
+    run_program(folder, "/usr/bin/python3", HERE / "in_qgis.py", ",".join(paths), folder / "qgis.json")
     said = json.loads((folder / "qgis.json").read_text(encoding="utf-8"))
     return [said[path] for path in paths]
 
@@ -136,7 +131,7 @@ def test_qgis_reads_maps_where_they_lie(folder, source):
 
 def test_qgis_takes_metres_for_metres(folder):
     world = folder / "alpine"
-    run(folder, THALWEG, "drain", REAL, "-o", "drained", "--quiet")
+    thalweg("drain", JACKSBORO, "-o", "drained", "--quiet", cwd=folder)
     made = [world / f"{name}.{ending}" for name in ("rivers", "lakes") for ending in ("geojson", "fgb")]
     real = [folder / "drained" / f"streams.{ending}" for ending in ("geojson", "fgb")]
     for path, said in zip(made + real, asked(folder, *made, *real)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -20,6 +19,7 @@ pytest.importorskip("distributed")
 rasterio = pytest.importorskip("rasterio")
 
 from distributed import Client, LocalCluster
+from helpers import ROOT, shard_hashes, thalweg
 
 import thalweg as tw
 from thalweg import _core
@@ -39,12 +39,6 @@ def model(path: Path, rows: int, columns: int, seed: int) -> None:
     profile = {"width": columns, "height": rows, "count": 1, "dtype": "float32", "nodata": -9999, "crs": "EPSG:32633"}
     with rasterio.open(path, "w", driver="GTiff", transform=transform, tiled=True, blockxsize=128, blockysize=128, **profile) as file:
         file.write(heights, 1)
-
-
-def shards(store: Path) -> dict[str, str]:
-    """The hash of every chunk's bytes, by its path."""
-    files = (path for path in sorted(store.rglob("*")) if path.is_file() and "/c/" in path.as_posix())
-    return {path.relative_to(store).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 def alone(source: Path, store: Path, tile: int) -> None:
@@ -94,7 +88,7 @@ def test_dask_gives_the_bytes_of_one_process_and_the_values_of_drain(tmp_path: P
         counts = list(client.run(counted).values())
         assert sum(map(sum, counts)) < 1000 * 12 * 128 and all(count[:2] > [5000, 5000] for count in counts), counts
         assert all(count[2] == 0 for count in counts), counts
-        assert shards(tmp_path / "dask.zarr") == shards(tmp_path / "alone.zarr")
+        assert shard_hashes(tmp_path / "dask.zarr") == shard_hashes(tmp_path / "alone.zarr")
         assert found.filled.chunks == ((128, 128, 74), (128, 128, 128, 26))
         whole = tw.drain(tw.open(source))
         void = np.isnan(found.height.values)
@@ -131,7 +125,7 @@ def test_a_killed_worker_and_a_client_that_begins_again_change_no_byte(tmp_path:
         by_dask.drain(source, store, client, tile=64)
         killer.join(30)
         assert killed.is_set()
-    assert shards(store) == shards(tmp_path / "alone.zarr")
+    assert shard_hashes(store) == shard_hashes(tmp_path / "alone.zarr")
     # What is done is not made again, by whoever begins.
     before = {path: path.stat().st_mtime_ns for path in store.rglob("*") if "/c/" in path.as_posix() and path.is_file()}
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
@@ -143,7 +137,7 @@ def test_a_killed_worker_and_a_client_that_begins_again_change_no_byte(tmp_path:
     gone.unlink()
     assert {(layer, tile) for layer, tile, _ in _core.verify(store)} == {("filled", 34), ("order", 22)}
     assert _core.Work(store.with_suffix(".plan.json")).mend() == 2
-    assert shards(store) == shards(tmp_path / "alone.zarr")
+    assert shard_hashes(store) == shard_hashes(tmp_path / "alone.zarr")
     assert {path for path in before if path.stat().st_mtime_ns != before[path]} == {spoiled, gone}
 
 
@@ -174,13 +168,13 @@ def test_a_client_that_is_killed_midway_and_begun_again_changes_no_byte(tmp_path
     assert before and len(before) < len(LAYERS) * 7 * 8
     subprocess.run([sys.executable, str(script), str(source), str(store)], check=True)
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert shards(store) == shards(tmp_path / "alone.zarr")
+    assert shard_hashes(store) == shard_hashes(tmp_path / "alone.zarr")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_the_example_of_the_page_with_a_worker_killed(tmp_path: Path) -> None:
     """What docs/large.md shows for a cluster, word for word but for where the scheduler and the disk are."""
-    page = (Path(__file__).resolve().parents[2] / "docs/large.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/large.md").read_text(encoding="utf-8")
     example = next(block for block in page.split("```") if "by_dask.drain(" in block and "tls://" in block).partition("\n")[2]
     here = {'"tls://scheduler:8786", security=security': "cluster", "/shared": str(tmp_path)}
     for there, place in here.items():
@@ -205,7 +199,7 @@ def test_the_example_of_the_page_with_a_worker_killed(tmp_path: Path) -> None:
         exec(example, names)
         assert killed.is_set()
         names["client"].close()  # type: ignore[attr-defined]
-    assert shards(tmp_path / "big.zarr") == shards(tmp_path / "alone.zarr")
+    assert shard_hashes(tmp_path / "big.zarr") == shard_hashes(tmp_path / "alone.zarr")
 
 
 @pytest.mark.skipif("THALWEG" not in os.environ, reason="no command beside which to set it")
@@ -213,9 +207,8 @@ def test_a_world_is_built_as_the_command_builds_it(tmp_path: Path) -> None:
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         found = by_dask.build("hills", tmp_path / "dask.zarr", client, cells=1536, seed=5)
     assert found.sizes["y"] >= 1536 and np.isfinite(found.height[::7, ::7].values).all()
-    words = [os.environ["THALWEG"], "build", "hills", "--cells", "1536", "--seed", "5", "--out", str(tmp_path / "alone.zarr")]
-    subprocess.run([*words, "--quiet"], check=True)
-    assert shards(tmp_path / "dask.zarr") == shards(tmp_path / "alone.zarr")
+    thalweg("build", "hills", "--cells", 1536, "--seed", 5, "--out", tmp_path / "alone.zarr", "--quiet")
+    assert shard_hashes(tmp_path / "dask.zarr") == shard_hashes(tmp_path / "alone.zarr")
 
 
 def test_a_model_by_tiles_gives_what_it_gives_in_memory_and_what_the_command_gives(tmp_path: Path) -> None:
@@ -231,11 +224,11 @@ def test_a_model_by_tiles_gives_what_it_gives_in_memory_and_what_the_command_giv
         with pytest.raises(ValueError, match="a model of finite reach"):
             by_dask.apply("glacier", source, tmp_path / "no.zarr", client)
     if "THALWEG" in os.environ:
-        words = [os.environ["THALWEG"], "plan", "apply", "thermal", str(source), "--set", "steps=6", "--set", "talus=4", "--set", "rock_talus=4"]
+        words = ["plan", "apply", "thermal", source, "--set", "steps=6", "--set", "talus=4", "--set", "rock_talus=4"]
         plan, store = tmp_path / "alone.json", tmp_path / "alone.zarr"
-        subprocess.run([*words, "--tile", "128", "-o", str(plan), "--store", str(store), "--quiet"], check=True)
+        thalweg(*words, "--tile", 128, "-o", plan, "--store", store, "--quiet")
         by_dask.carry_out(plan)
-        assert shards(store) == shards(tmp_path / "dask.zarr")
+        assert shard_hashes(store) == shard_hashes(tmp_path / "dask.zarr")
 
 
 def test_what_fails_in_a_task_is_raised_with_its_words(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 """The notebooks of docs/notebooks, run from top to bottom on small grids. Their own asserts are the checks."""
 
-import pathlib
-
 import pytest
+from helpers import ROOT
 
 for name in ("nbclient", "ipykernel", "matplotlib"):
     pytest.importorskip(name)
@@ -10,7 +9,7 @@ for name in ("nbclient", "ipykernel", "matplotlib"):
 import nbformat  # noqa: E402
 from nbclient import NotebookClient  # noqa: E402
 
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs/notebooks"
+FOLDER = ROOT / "docs/notebooks"
 
 # What stands in place of the values of the cell tagged `parameters`.
 SMALL = {

@@ -1,17 +1,15 @@
 """The blocks of the Python part of the book, run in their order as they stand there: docs/python.md, and the pages beside it."""
 
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
 import pytest
+from helpers import JACKSBORO, ROOT
 
 for name in ("xarray", "rioxarray", "geopandas"):
     pytest.importorskip(name)
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Of each page: what it needs beside the extras, and the files that it leaves.
 PAGES = {
@@ -34,7 +32,7 @@ def test_the_page_runs_as_written(page, tmp_path, monkeypatch):
     needs, files = PAGES[page]
     for name in needs:
         pytest.importorskip(name)
-    shutil.copy(ROOT / "crates/thalweg-sim/presets/jacksboro.tif", tmp_path)
+    shutil.copy(JACKSBORO, tmp_path)
     monkeypatch.setenv("RUNS", "6")
     text = path.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

@@ -8,9 +8,10 @@ import sys
 
 import numpy as np
 import pytest
+from helpers import ROOT
 
 pytest.importorskip("resource", reason="the processor's clock of ended processes is POSIX")
-SCRIPT = pathlib.Path(__file__).parents[1] / "peers/bench.py"
+SCRIPT = ROOT / "tests/peers/bench.py"
 
 
 @pytest.fixture

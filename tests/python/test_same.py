@@ -2,60 +2,47 @@
 
 import json
 import os
-import pathlib
-import subprocess
 
 import numpy as np
 import pytest
+from helpers import JACKSBORO, fingerprints, thalweg
 
 import thalweg as tw
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
 
 pytestmark = pytest.mark.skipif("THALWEG" not in os.environ, reason="needs the built command")
 
 
-def command(folder, *words):
-    done = subprocess.run([os.environ["THALWEG"], *map(str, words)], cwd=folder, capture_output=True, text=True, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def printed(path):
-    return json.loads(path.read_text())["fingerprints"]
-
-
 def test_build(tmp_path):
-    command(tmp_path, "build", "hills", "--cells", 64, "--seed", 9, "--set", "uplift.uplift=0.0004", "--relief", 1.5, "--out", "world")
+    thalweg("build", "hills", "--cells", 64, "--seed", 9, "--set", "uplift.uplift=0.0004", "--relief", 1.5, "--out", "world", cwd=tmp_path)
     options = {"cells": 64, "seed": 9, "relief": 1.5, "set": {"uplift.uplift": 4e-4}, "xarray": False}
     world = tw.build("hills", **options)
-    assert world.report["fingerprints"] == world.fingerprints() == printed(tmp_path / "world/report.json")
+    assert world.report["fingerprints"] == world.fingerprints() == fingerprints(tmp_path / "world/report.json")
     assert tw.build("hills", **options | {"seed": 10}).fingerprints() != world.fingerprints()
     # Its folder opens with the layers that are shown.
     assert np.array_equal(tw.open(tmp_path / "world", xarray=False).layers["pool"], world.layers["pool"].astype("f4"))
 
 
 def test_build_begins_with_an_elevation_model(tmp_path):
-    command(tmp_path, "build", "aged", "--cells", 64, "--out", "world")
-    assert tw.build("aged", cells=64, xarray=False).fingerprints() == printed(tmp_path / "world/report.json")
+    thalweg("build", "aged", "--cells", 64, "--out", "world", cwd=tmp_path)
+    assert tw.build("aged", cells=64, xarray=False).fingerprints() == fingerprints(tmp_path / "world/report.json")
 
 
 def test_apply(tmp_path):
-    words = ["apply", "droplets", REAL, "-o", "out.tif", "--type", "f64", "--report", "r.json", "--seed", 5, "--set", "density=60", "--edges", "closed"]
-    command(tmp_path, *words)
+    words = ["apply", "droplets", JACKSBORO, "-o", "out.tif", "--type", "f64", "--report", "r.json", "--seed", 5, "--set", "density=60", "--edges", "closed"]
+    thalweg(*words, cwd=tmp_path)
     given = {"density": 60, "seed": 5, "edges": "closed", "full": True}
-    whole = tw.droplets(tw.open(REAL, xarray=False), **given)
-    assert whole.fingerprints() == printed(tmp_path / "r.json")
+    whole = tw.droplets(tw.open(JACKSBORO, xarray=False), **given)
+    assert whole.fingerprints() == fingerprints(tmp_path / "r.json")
     # Another face of the same heights: an array.
-    dem = tw.open(REAL, xarray=False)
+    dem = tw.open(JACKSBORO, xarray=False)
     out = tw.droplets(dem.height, cell_size=dem.cell_size, **given | {"full": False})
     assert np.array_equal(out, whole.height) and np.array_equal(out, tw.open(tmp_path / "out.tif", xarray=False).height)
 
 
 def test_drain(tmp_path):
-    command(tmp_path, "drain", REAL, "-o", "out", "--breach", "1e9,1e9")
-    found = tw.drain(tw.open(REAL, xarray=False), breach=(1e9, 1e9))
+    thalweg("drain", JACKSBORO, "-o", "out", "--breach", "1e9,1e9", cwd=tmp_path)
+    found = tw.drain(tw.open(JACKSBORO, xarray=False), breach=(1e9, 1e9))
 
     def read(name, **options):
         return tw.open(tmp_path / f"out/{name}.tif", xarray=False, **options).height
@@ -71,11 +58,11 @@ def test_drain(tmp_path):
 
 
 def test_measure(tmp_path):
-    told = json.loads(command(tmp_path, "measure", REAL, "--json"))
-    found = tw.measure(tw.open(REAL, xarray=False))
+    told = json.loads(thalweg("measure", JACKSBORO, "--json", cwd=tmp_path))
+    found = tw.measure(tw.open(JACKSBORO, xarray=False))
     assert {m["name"]: m["value"] for m in told["measures"]} == {one.name: one.value for one in found.all.values()}
-    other = tw.measure(tw.open(REAL, xarray=False).height * 2.0, cell_size=90.0)
-    told = tw.measure(tw.open(REAL, xarray=False)).compare(other)
+    other = tw.measure(tw.open(JACKSBORO, xarray=False).height * 2.0, cell_size=90.0)
+    told = tw.measure(tw.open(JACKSBORO, xarray=False)).compare(other)
     assert told["relief"][1] == pytest.approx(2 * told["relief"][0], rel=1e-6) and all(d >= 0 for *_, d in told.values() if d == d)
 
 

@@ -1,11 +1,10 @@
 """`thalweg.textures`: arrays of what the command writes as pictures."""
 
 import json
-import os
-import subprocess
 
 import numpy as np
 import pytest
+from helpers import thalweg
 
 import thalweg as tw
 
@@ -13,17 +12,8 @@ Image = pytest.importorskip("PIL.Image")
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("textures")
-    words = [os.environ["THALWEG"], "build", "alpine", "--cells", "96", "--out", "alpine", "--quiet"]
-    subprocess.run(words, cwd=folder, check=True)
-    return folder
-
-
-def command(world, *words):
-    out = f"{len(list(world.iterdir()))}"
-    subprocess.run([os.environ["THALWEG"], "textures", "alpine", "-o", out, *words], cwd=world, check=True)
-    return world / out
+def world(built_world):
+    return built_world("alpine", "--cells", 96)
 
 
 def pixels(path):
@@ -39,9 +29,10 @@ def srgb(linear):
 @pytest.mark.parametrize("words, options", [
     ((), {}), (("--size", "150"), {"size": 150}), (("--from-air",), {"from_air": True}),
 ])
-def test_arrays_are_the_commands_files(world, words, options):
-    folder = command(world, *words)
-    found = tw.textures(world / "alpine", **options)
+def test_arrays_are_the_commands_files(world, tmp_path, words, options):
+    folder = tmp_path / "command"
+    thalweg("textures", world, "-o", folder, *words)
+    found = tw.textures(world, **options)
     manifest = json.loads((folder / "textures.json").read_text())
     assert found.shape == (manifest["rows"], manifest["columns"]) and found.cell_size == manifest["cell_size"]
     assert found.full == manifest["full"] == 255
@@ -62,8 +53,9 @@ def test_arrays_are_the_commands_files(world, words, options):
 
 
 def test_files_are_the_commands_bytes(world, tmp_path):
-    folder = command(world, "--bits", "16")
-    found = tw.textures(world / "alpine", tmp_path / "out", bits=16)
+    folder = tmp_path / "command"
+    thalweg("textures", world, "-o", folder, "--bits", 16)
+    found = tw.textures(world, tmp_path / "out", bits=16)
     names = sorted(path.name for path in folder.iterdir())
     assert names == sorted(path.name for path in (tmp_path / "out").iterdir())
     both = [(folder / name, tmp_path / "out" / name) for name in names]
@@ -76,7 +68,7 @@ def test_files_are_the_commands_bytes(world, tmp_path):
 
 def test_memory_gives_what_a_folder_gives(world):
     """A terrain of arrays with its recipe is covered as the folder is, layers and all."""
-    from_file = tw.textures(world / "alpine")
+    from_file = tw.textures(world)
     terrain = tw.build("alpine", cells=96, xarray=False)
     held = tw.textures(terrain, recipe=tw.Recipe("alpine", cells=96))
     same = (held.weights == from_file.weights).mean()

@@ -6,10 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from helpers import ROOT
 
 pytest.importorskip("mypy")
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def mypy(*words, module="mypy"):

@@ -1,29 +1,26 @@
 """DataArrays and Datasets, in and out."""
 
-import pathlib
 import pickle
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from helpers import JACKSBORO
 
 xr = pytest.importorskip("xarray")
 
 import thalweg as tw  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg-sim/presets/jacksboro.tif"
-
 
 @pytest.fixture
 def dem():
-    return tw.open(REAL)
+    return tw.open(JACKSBORO)
 
 
 def test_what_is_opened_lies_where_rioxarray_says(dem):
     rioxarray = pytest.importorskip("rioxarray")
-    theirs = rioxarray.open_rasterio(REAL, masked=True).squeeze(drop=True)
+    theirs = rioxarray.open_rasterio(JACKSBORO, masked=True).squeeze(drop=True)
     assert np.allclose(dem.x, theirs.x) and np.allclose(dem.y, theirs.y) and np.array_equal(dem, theirs)
     assert dem.rio.crs == theirs.rio.crs and dem.attrs["units"] == "m"
     assert dem.rio.transform().almost_equals(theirs.rio.transform(), 1e-6)

@@ -1,19 +1,15 @@
 """The book's pages: every link leads somewhere, and the figure of a model's page is the command's world."""
 
 import html.parser
-import json
 import os
 import re
-import subprocess
 import time
 from pathlib import Path
 
-import pytest
+from helpers import ROOT, fingerprints, thalweg
 
-from chromium import Browser, Server
+from chromium import Server
 
-ROOT = Path(__file__).resolve().parents[2]
-THALWEG = os.environ["THALWEG"]
 DIST = Path(os.environ.get("DIST", ROOT / "dist"))
 BOOK = DIST / "book"
 # What the page's worker builds.
@@ -59,19 +55,12 @@ def test_every_text_of_the_book_is_a_page_and_every_model_of_a_recipe_has_its_fi
 
 def built(folder, recipe):
     (folder / "own.toml").write_text(recipe)
-    subprocess.run([THALWEG, "build", "own.toml", "--out", "own", "--quiet"], cwd=folder, check=True)
-    return json.loads((folder / "own/report.json").read_text())["fingerprints"]["ground"]
+    thalweg("build", "own.toml", "--out", "own", "--quiet", cwd=folder)
+    return fingerprints(folder / "own/report.json")["ground"]
 
 
 def small(recipe):
     return re.sub(r"^cells = (\d+)", lambda found: f"cells = {min(int(found[1]), CELLS)}", recipe, flags=re.M)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = Browser(tmp_path_factory.mktemp("chromium"))
-    yield browser
-    browser.close()
 
 
 def test_a_figure_builds_in_place_and_turns_a_parameter(browser, tmp_path):

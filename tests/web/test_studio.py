@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import os
-import subprocess
 import time
 import zipfile
 import zlib
@@ -12,13 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import PRESETS, ROOT, thalweg
 from PIL import Image
 
 from chromium import Browser, Server
 from firefox import Firefox
 
-ROOT = Path(__file__).resolve().parents[2]
-THALWEG = os.environ["THALWEG"]
 DIST = Path(os.environ.get("DIST", ROOT / "dist"))
 
 SMALL = """name = "small"
@@ -52,8 +50,7 @@ def text_of(link):
 def built(folder, text, name="world"):
     """The command's world of a recipe: its folder and its report."""
     (folder / f"{name}.toml").write_text(text)
-    done = subprocess.run([THALWEG, "build", f"{name}.toml", "--out", name], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    thalweg("build", f"{name}.toml", "--out", name, cwd=folder)
     return folder / name, json.loads((folder / name / "report.json").read_text())
 
 
@@ -62,13 +59,6 @@ def server():
     server = Server(DIST)
     yield server
     server.close()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = Browser(tmp_path_factory.mktemp("chromium"))
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +130,7 @@ def waited(folder, name, seconds=30):
 PROGRAMS = ["unreal", "unity", "terrain3d", "hterrain", "blender", "bevy", "worldpainter", "gis", "web"]
 
 
-@pytest.mark.parametrize("preset", sorted(path.stem for path in (ROOT / "crates/thalweg-sim/presets").glob("*.toml")))
+@pytest.mark.parametrize("preset", sorted(path.stem for path in PRESETS.glob("*.toml")))
 def test_a_world_is_taken_home_whole(browser, server, tmp_path, preset):
     page = browser.page(server.address + "#" + preset)
     page.downloads(tmp_path)
@@ -148,8 +138,7 @@ def test_a_world_is_taken_home_whole(browser, server, tmp_path, preset):
     # A preset's elevation model lies in the page, and in the command: under other names, which the recipe's hash is of.
     given = "\nfrom = " in recipe
     (tmp_path / "world.toml").write_text(recipe)
-    words = [THALWEG, "build", preset if given else "world.toml", "--out", "world"]
-    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+    thalweg("build", preset if given else "world.toml", "--out", "world", cwd=tmp_path)
     there = {path.name: path.read_bytes() for path in (tmp_path / "world").iterdir() if path.name != ".lock"}
     # Its writer needs a disk; the GeoJSON beside it holds the same.
     there = {name: data for name, data in there.items() if not name.endswith(".fgb")}
@@ -186,9 +175,7 @@ def test_a_world_is_taken_home_as_programs_take_it(page, tmp_path):
             manifest = json.loads(taken.read("manifest.json"))
             names = {file["file"] for file in manifest["files"]} | {"manifest.json"}
             assert set(taken.namelist()) == names
-            words = [THALWEG, "export", folder, "--for", program, "--name", "small", "-o", tmp_path / program]
-            said = subprocess.run(words, capture_output=True, text=True)
-            assert said.returncode == 0, said.stderr
+            thalweg("export", folder, "--for", program, "--name", "small", "-o", tmp_path / program)
             own = json.loads((tmp_path / program / "manifest.json").read_text())
             # Heights of a file are rounded to its samples, those in memory are not.
             for key in ["target", "samples", "tiles", "spacing_m", "zooms", "sample", "first_row"]:

@@ -3,16 +3,14 @@
 import json
 import os
 import re
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from helpers import PRESETS, ROOT, fingerprints, thalweg
 
 from chromium import Browser, Server
 
-ROOT = Path(__file__).resolve().parents[2]
-THALWEG = os.environ["THALWEG"]
 DIST = Path(os.environ.get("DIST", ROOT / "dist"))
 
 # A worker of the page: only there a thread may wait for others.
@@ -67,8 +65,8 @@ def small(text):
 
 
 def here(folder, words):
-    subprocess.run([THALWEG, "build", *words, "--out", "here", "--quiet"], cwd=folder, check=True)
-    return json.loads((folder / "here/report.json").read_text())["fingerprints"]
+    thalweg("build", *words, "--out", "here", "--quiet", cwd=folder)
+    return fingerprints(folder / "here/report.json")
 
 
 # That of the elevation model reads a file, which pages do not have.
@@ -85,10 +83,7 @@ def test_a_model_has_the_commands_bits_on_four_threads(page, tmp_path, path):
         assert found.get("prints") == wanted and found["count"] == threads, (threads, found)
 
 
-PRESETS = sorted((ROOT / "crates/thalweg-sim/presets").glob("*.toml"))
-
-
-@pytest.mark.parametrize("path", PRESETS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(PRESETS.glob("*.toml")), ids=lambda path: path.stem)
 def test_a_preset_has_them_too(page, tmp_path, path):
     # One that begins with an elevation model has its cells.
     given = "\nfrom = " in path.read_text()

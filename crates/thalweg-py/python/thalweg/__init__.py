@@ -18,11 +18,13 @@ from ._build import build, evolve, presets
 from ._core import __version__, rocks, set_threads, threads
 from ._drain import Drainage, River, drain
 from ._export import export
-from ._files import open, save
 from ._measure import Measure, Measures, measure
+from ._methods import METHODS as _METHODS
+from ._open import open
 from ._pictures import shade, view
 from ._recipe import Preset, Recipe
 from ._run import Run, Step
+from ._save import save
 from ._terrain import Terrain
 from ._textures import Textures, textures
 from ._world import World
@@ -61,6 +63,9 @@ __all__ = [
     "view",
 ]
 __all__ += models.__all__
+
+_METHODS.update({name: getattr(module, name) for module in (slopes, flow, models) for name in module.__all__})
+_METHODS.update(drain=drain, measure=measure, save=save, shade=shade, view=view)
 
 if "xarray" in _sys.modules:
     from . import xarray as xarray

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import PLAIN, result, wants_xarray
+from ._arrays import NUMPY
 from ._keywords import named
 from ._recipe import Preset, Recipe
+from ._results import new_terrain, wants_xarray
 from ._run import Progress, Run, drive
 from ._states import States
 
@@ -77,7 +78,7 @@ def build(
     KeyboardInterrupt
         After the running step; the exception's ``run`` goes on where it stands.
     """
-    asked = wants_xarray(xarray)
+    requested = wants_xarray(xarray)
     recipe = Recipe(
         recipe,
         cells=cells,
@@ -97,7 +98,7 @@ def build(
         recipe = Recipe(recipe, until=until)
     run = Run(recipe)
     drive(run, progress, between)
-    return result(run._core.terrain(), asked, run.report())
+    return new_terrain(run._core.terrain(), requested, run.report())
 
 
 class Evolution(NamedTuple):
@@ -162,7 +163,7 @@ def evolve(
     with contextlib.nullcontext() if store is None else States(store) as states:
         run = Run(recipe, dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
         given = run._given
-        sheets = PLAIN if given is None else given.sheets
+        layout = NUMPY if given is None else given.layout
         home = None if folder is None else Path(fspath(folder))
         if home is not None:
             home.mkdir(parents=True, exist_ok=True)
@@ -187,7 +188,7 @@ def evolve(
                 shape = seen.shape
             time.append(years)
             if states is not None:
-                states.keep(years, seen.height(narrow), lambda: seen, sheets)
+                states.keep(years, seen.height(narrow), lambda: seen, layout)
             elif home is None:
                 maps.append(seen.height(narrow))
             else:
@@ -210,10 +211,10 @@ def evolve(
         if states is not None:
             return states.finish()
         terrain = run._core.terrain()
-        if sheets.kind in ("array", "dataset") or (given is None and wants_xarray(None)):
-            from . import xarray as ours
+        if layout.is_xarray or (given is None and wants_xarray(None)):
+            from .xarray import states_dataset
 
-            return ours.through_time(time, maps, files, terrain, sheets)
+            return states_dataset(time, maps, files, terrain, layout)
         elevation = np.stack(maps) if maps else None
         return Evolution(np.asarray(time), elevation, files, terrain.cell_size)
 

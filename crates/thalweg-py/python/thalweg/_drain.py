@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import HEIGHT, Label, Outlets, read
+from ._arrays import HEIGHT, Label, Outlets
+from ._inputs import read_terrain
 from ._keywords import named
 
 Array = NDArray[Any]
@@ -126,7 +127,7 @@ def drain(
     """
     if method not in METHODS:
         raise ValueError(f"method = {method!r}: allowed is one of {', '.join(METHODS)}")
-    given = read(dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level, edges=edges)
+    given = read_terrain(dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level, edges=edges)
     limits = (float("inf"), float("inf")) if breach is True else breach or None
     filled, lakes, cut, direction, angle, cells, spread, basins, orders, reaches, summary = _core.drain(
         given.core,
@@ -141,8 +142,8 @@ def drain(
     rivers = [River(*reach) for reach in reaches]
     area = (cells if spread is None else spread) * np.float64(size * size)
     found = Drainage(filled, lakes, direction, angle, area, basins, orders, rivers, json.loads(summary), size, cut)
-    if given.sheets.kind in ("array", "dataset"):
-        from . import xarray as ours
+    if given.layout.is_xarray:
+        from .xarray import drainage_dataset
 
-        return ours.drained(found, given.sheets, LABELS)
+        return drainage_dataset(found, given.layout, LABELS)
     return found

@@ -8,7 +8,8 @@ from os import PathLike, fspath
 from typing import Any
 
 from . import _core
-from ._given import read, warn
+from ._arrays import warn_caller
+from ._inputs import read_terrain
 from ._keywords import named
 
 
@@ -81,7 +82,7 @@ def export(
     if isinstance(tiles, tuple):
         tiles = f"{tiles[1]}x{tiles[0]}"
     is_path = isinstance(source, (str, PathLike))
-    given = fspath(source) if is_path else read(source, cell_size=cell_size, nodata=nodata).core
+    given = fspath(source) if is_path else read_terrain(source, cell_size=cell_size, nodata=nodata).core
     manifest, said = _core.export(
         given,
         target,
@@ -98,6 +99,6 @@ def export(
         zooms=None if zoom is None else (int(zoom[0]), int(zoom[1])),
     )
     for message in said:
-        warn(message)
+        warn_caller(message)
     told: dict[str, Any] = json.loads(manifest)
     return told

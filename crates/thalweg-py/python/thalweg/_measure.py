@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
-from ._given import read
+from ._inputs import read_terrain
 from ._keywords import named
 
 if TYPE_CHECKING:
@@ -118,5 +118,5 @@ def measure(
     cell_size, nodata, unit, sea_level
         Of the map.
     """
-    given = read(dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level)
+    given = read_terrain(dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level)
     return Measures(json.loads(_core.measure(given.core, channel_area=channel_area, search=search, flatness=flatness)))

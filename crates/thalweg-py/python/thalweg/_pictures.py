@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import read
+from ._inputs import read_terrain
 from ._keywords import named
 
 Pixels = NDArray[np.uint8]
@@ -67,7 +67,7 @@ def view(
     -------
     array of uint8, (rows, columns, 3)
     """
-    given = read(dem, cell_size=cell_size, nodata=nodata)
+    given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     return _core.view(
         given.core,
         None if path is None else fspath(path),
@@ -121,7 +121,7 @@ def shade(
     -------
     array of uint8, (rows, columns, 3)
     """
-    given = read(dem, cell_size=cell_size, nodata=nodata)
+    given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     return _core.shade(
         given.core,
         None if path is None else fspath(path),

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import Given, numbers, read, warn
+from ._arrays import Input, as_numbers, warn_caller
+from ._inputs import read_terrain
 from ._keywords import named
 from ._recipe import Recipe
 from ._terrain import Terrain
@@ -81,17 +82,17 @@ class Run:
         layers: Mapping[str, Any] | None = None,
     ) -> None:
         recipe = Recipe(recipe)
-        self._given: Given | None = None
+        self._given: Input | None = None
         if dem is not None:
             core = recipe._core
             if sea_level is None:
                 sea_level = core.sea_level
             if edges is None and set(core.edges.values()) != {"open"}:
                 edges = core.edges
-            self._given = read(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
+            self._given = read_terrain(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
         self._core = _core.Run(recipe._core, None if self._given is None else self._given.core)
         for message in self._core.warnings:
-            warn(message)
+            warn_caller(message)
 
     @classmethod
     def _of(cls, core: _core.Run) -> Run:
@@ -139,7 +140,7 @@ class Run:
 
     def __setitem__(self, name: str, values: Array) -> None:
         """Puts heights or a layer in. What is changed by hand stands in no ledger."""
-        self._core.put(None if name == "height" else name, numbers(values, name))
+        self._core.put(None if name == "height" else name, as_numbers(values, name))
 
     @property
     def layers(self) -> list[str]:

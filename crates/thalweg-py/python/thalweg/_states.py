@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import Sheets
+from ._arrays import Layout
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,17 +49,17 @@ class States:
         self._like = None
         shutil.rmtree(self._draft, ignore_errors=True)
 
-    def keep(self, years: float, heights: NDArray[Any], core: Callable[[], _core.Terrain], sheets: Sheets) -> None:
+    def keep(self, years: float, heights: NDArray[Any], core: Callable[[], _core.Terrain], layout: Layout) -> None:
         """Writes a state; nothing of it is held. ``core`` gives a terrain of its cells."""
-        from . import xarray as ours
+        from .xarray import as_state, state_template
 
         if self._like is not None:
-            one = ours.at(years, heights, self._like, sheets)
+            one = as_state(years, heights, self._like, layout)
             self._append("elevation", one.values)
             self._append("time", one["time"].values)
             return
-        self._like = ours.like(core(), sheets, heights)
-        state = ours.at(years, heights, self._like, sheets).to_dataset()
+        self._like = state_template(core(), layout, heights)
+        state = as_state(years, heights, self._like, layout).to_dataset()
         y, x = (str(name) for name in state["elevation"].dims[1:])
         shards = (1, *(min(SHARD, -(-state.sizes[dim] // CHUNK) * CHUNK) for dim in (y, x)))
         for variable in state.variables.values():

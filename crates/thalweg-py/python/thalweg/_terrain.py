@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._inputs import CoreHolder, read_terrain
+from ._pictures import shade, view
+from ._place import column_coordinates, row_coordinates, transform_of
+from ._save import save
 
 if TYPE_CHECKING:
     import xarray
@@ -46,7 +50,7 @@ def _fixed(array: Array) -> Array:
     return array
 
 
-class Terrain:
+class Terrain(CoreHolder):
     """A terrain: heights in metres, layers, tables, and where it lies. It does not change; its arrays may be copied and changed.
 
     Parameters
@@ -75,9 +79,7 @@ class Terrain:
         edges: str | Mapping[str, str] | None = None,
         layers: Mapping[str, Array] | None = None,
     ) -> None:
-        from ._given import read
-
-        given = read(height, what="height", cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
+        given = read_terrain(height, what="height", cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
         self._take(given.core, None)
 
     def _take(self, core: _core.Terrain, report: Mapping[str, Any] | None) -> None:
@@ -136,50 +138,36 @@ class Terrain:
     @property
     def transform(self) -> tuple[float, float, float, float, float, float]:
         """Affine transform of the cells' corners, in GDAL's order: x = t0 + column·t1, y = t3 + row·t5."""
-        known = self._core.place[0]
-        if known is not None:
-            a, b, c, d, e, f = known
-            return (a, b, c, d, e, f)
-        row, column = self._core.origin
-        cell = self.cell_size
-        return (column * cell, cell, 0.0, -row * cell, 0.0, -cell)
+        return transform_of(self._core)
 
     @property
     def x(self) -> Array:
         """Eastward coordinates of the cells' centres."""
-        first, step, *_ = self.transform
-        return first + (np.arange(self.shape[1]) + 0.5) * step
+        return column_coordinates(self._core)
 
     @property
     def y(self) -> Array:
         """Northward coordinates of the cells' centres, from north to south."""
-        *_, first, _, step = self.transform
-        return first + (np.arange(self.shape[0]) + 0.5) * step
+        return row_coordinates(self._core)
 
     def to_xarray(self) -> xarray.Dataset:
         """A Dataset of heights and layers, with units, coordinates and reference system."""
         try:
-            from . import xarray as ours
+            from .xarray import as_dataset
         except ImportError as missing:
             raise ImportError("xarray is needed for this: pip install 'thalweg[xarray]'") from missing
-        return ours.dataset(self, None)
+        return as_dataset(self._core, self.report, None)
 
     def view(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
         """A picture in perspective: see :func:`thalweg.view`."""
-        from ._pictures import view
-
         return view(self, path, **options)
 
     def shade(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
         """A shaded map: see :func:`thalweg.shade`."""
-        from ._pictures import shade
-
         return shade(self, path, **options)
 
     def save(self, path: str | PathLike[str], **options: Any) -> None:
         """Writes the heights into a file: see :func:`thalweg.save`."""
-        from ._files import save
-
         save(self, path, **options)
 
     def fingerprints(self) -> dict[str, str]:
@@ -205,3 +193,7 @@ def _restored(
         height, cell_size, sea_level=sea_level, edges=edges, georeference=place, layers=layers, origin=origin
     )
     return Terrain._of(core, report)
+
+
+if TYPE_CHECKING:
+    Dem = TypeVar("Dem", NDArray[Any], xarray.DataArray, xarray.Dataset, Terrain)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import read, warn
+from ._arrays import warn_caller
+from ._inputs import read_terrain
 from ._keywords import named
 from ._recipe import Recipe
 from ._terrain import Terrain
@@ -160,8 +161,8 @@ def textures(
     is_path = isinstance(source, (str, PathLike))
     if is_path and (sea_level, cell_size, nodata) != (None, None, None):
         raise ValueError("sea_level, cell_size and nodata go with an array: what lies at a path says so itself")
-    given = fspath(source) if is_path else read(source, cell_size=cell_size, nodata=nodata, sea_level=sea_level).core
-    before = None if start is None else read(start, what="start", cell_size=cell_size, nodata=nodata).core
+    given = fspath(source) if is_path else read_terrain(source, cell_size=cell_size, nodata=nodata, sea_level=sea_level).core
+    before = None if start is None else read_terrain(start, what="start", cell_size=cell_size, nodata=nodata).core
     if recipe is not None and not isinstance(recipe, Recipe):
         recipe = Recipe(recipe)
     materials, full, cell, maps, core, said = _core.textures(
@@ -174,5 +175,5 @@ def textures(
         folder=None if path is None else fspath(path),
     )
     for message in said:
-        warn(message)
+        warn_caller(message)
     return Textures(materials, full, cell, maps, Terrain._of(core))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import result
 from ._keywords import named
 from ._recipe import Recipe
+from ._results import new_terrain
 
 
 class Course(NamedTuple):
@@ -57,14 +57,14 @@ class World:
         A Dataset where xarray is installed, else a :class:`Terrain`: ``height``; ``discharge``; ``rec``, the neighbour that a cell drains to; ``area``, its
         catchment. Coordinates are world metres; y counts northward, as on all maps, so that it is the negative of metres southward.
         """
-        return result(self._core.tile(level, x, y), xarray)
+        return new_terrain(self._core.tile(level, x, y), xarray)
 
     @named
     def window(
         self, level: int, row: int, column: int, rows: int, columns: int, *, xarray: bool | None = None
     ) -> Any:
         """A rectangle of a level's cells, as :meth:`tile` gives them."""
-        return result(self._core.window(level, (row, column), (rows, columns)), xarray)
+        return new_terrain(self._core.window(level, (row, column), (rows, columns)), xarray)
 
     def width(self, level: int) -> float:
         """Width of a level's cells in metres."""

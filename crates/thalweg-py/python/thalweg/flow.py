@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import HEIGHT, Label, Outlets, like, read, sheet, xarray_kind
+from ._arrays import HEIGHT, Label, Outlets
+from ._inputs import CoreHolder, read_map, read_map_like, read_terrain, xarray_kind
 from ._keywords import named
-from ._terrain import Terrain
+from ._measure import measure
 
 if TYPE_CHECKING:
-    from ._given import Dem, Edges, Sheet
+    from ._inputs import Edges, Sheet
+    from ._terrain import Dem
 
 Array = NDArray[Any]
 
@@ -69,13 +71,13 @@ def fill(
     cell_size, nodata, sea_level, edges
         Of the map; how wide cells are changes nothing here.
     """
-    given = read(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
-    return given.sheet(_core.fill(given.core, _cells(outlets), given.narrow), HEIGHT)  # type: ignore[no-any-return]
+    given = read_terrain(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
+    return given.wrap(_core.fill(given.core, _cells(outlets), given.narrow), HEIGHT)  # type: ignore[no-any-return]
 
 
 def _size(dem: Any, cell_size: float | None) -> float | None:
     """The cell size where it changes nothing: an array need not say it."""
-    has_own = xarray_kind(dem) is not None or isinstance(dem, Terrain)
+    has_own = xarray_kind(dem) is not None or isinstance(dem, CoreHolder)
     return 1.0 if cell_size is None and not has_own else cell_size
 
 
@@ -118,9 +120,9 @@ def breach(
     outlets, cell_size, nodata, sea_level, edges
         As for :func:`fill`; an array must be given its cell size.
     """
-    given = read(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges)
+    given = read_terrain(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges)
     height, breached, kept, volume = _core.breach(given.core, _cells(outlets), depth, length, given.narrow)
-    return Breached(given.sheet(height, HEIGHT), breached, kept, volume)
+    return Breached(given.wrap(height, HEIGHT), breached, kept, volume)
 
 
 @named
@@ -145,9 +147,9 @@ def d8(
     outlets, cell_size, nodata, sea_level, edges
         As for :func:`fill`.
     """
-    given = read(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
+    given = read_terrain(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
     label = Label("direction", "1", "Neighbour that the cell drains to, as ESRI's code; 0 out, 255 no data.")
-    return given.sheet(_core.d8(given.core, _cells(outlets), filled), label)
+    return given.wrap(_core.d8(given.core, _cells(outlets), filled), label)
 
 
 @named
@@ -161,9 +163,9 @@ def dinf(
     edges: Edges | None = None,
 ) -> Any:
     """Directions at any angle (Tarboton 1997) on the filled surface: radians counter-clockwise from the east, −1 where water goes to no neighbour."""
-    given = read(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
+    given = read_terrain(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
     label = Label("angle", "rad", "Direction of steepest descent, counter-clockwise from the east; -1 to no neighbour.")
-    return given.sheet(_core.dinf(given.core, _cells(outlets)), label)
+    return given.wrap(_core.dinf(given.core, _cells(outlets)), label)
 
 
 @named
@@ -179,10 +181,10 @@ def accumulate(direction: Sheet, weights: Any = None, *, edges: Edges | None = N
     edges : optional
         Those of the map, if some are looped: water goes on at the opposite side.
     """
-    codes, sheets = sheet(direction, "direction")
-    given = None if weights is None else like(weights, sheets, "weights")
+    codes, layout = read_map(direction, "direction")
+    given = None if weights is None else read_map_like(weights, layout, "weights")
     label = Label("accumulation", "1", "What drains through the cell.")
-    return sheets.wrap(_core.accumulate(_codes(codes), _looped(edges), given), label)  # type: ignore[no-any-return]
+    return layout.wrap(_core.accumulate(_codes(codes), _looped(edges), given), label)  # type: ignore[no-any-return]
 
 
 def _codes(array: Array) -> Array:
@@ -228,10 +230,10 @@ def mfd_accumulate(
 def _spread(
     dem: Any, weights: Any, exponent: float | None, outlets: Outlets, cell_size: Any, nodata: Any, sea_level: Any, edges: Any
 ) -> Any:
-    given = read(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
-    laid = None if weights is None else like(weights, given.sheets, "weights")
+    given = read_terrain(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
+    laid = None if weights is None else read_map_like(weights, given.layout, "weights")
     label = Label("accumulation", "1", "What drains through the cell.")
-    return given.sheet(_core.multiple(given.core, _cells(outlets), exponent, laid), label)
+    return given.wrap(_core.multiple(given.core, _cells(outlets), exponent, laid), label)
 
 
 @named
@@ -245,9 +247,9 @@ def basins(
     edges: Edges | None = None,
 ) -> Any:
     """Numbers each cell by the basin that it lies in, from 1; 0 in the sea and where there is no data. Directions are D8's, or those given."""
-    given = read(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
-    codes = _core.d8(given.core, [], True) if direction is None else _codes(like(direction, given.sheets, "direction"))
-    return given.sheet(_core.basins(given.core, codes), Label("basins", "1", "Number of the basin; 0 outside."))
+    given = read_terrain(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
+    codes = _core.d8(given.core, [], True) if direction is None else _codes(read_map_like(direction, given.layout, "direction"))
+    return given.wrap(_core.basins(given.core, codes), Label("basins", "1", "Number of the basin; 0 outside."))
 
 
 @named
@@ -261,36 +263,36 @@ def orders(direction: Sheet, streams: Any, *, shreve: bool = False, edges: Edges
     streams : array or DataArray of bool
         Where there is a stream, such as ``accumulate(direction) >= 500``.
     """
-    codes, sheets = sheet(direction, "direction")
-    mask = like(streams, sheets, "streams")
+    codes, layout = read_map(direction, "direction")
+    mask = read_map_like(streams, layout, "streams")
     label = Label("orders", "1", "Order of the stream; 0 where there is none.")
-    return sheets.wrap(_core.orders(_codes(codes), _looped(edges), (mask != 0).astype(np.uint8), shreve), label)  # type: ignore[no-any-return]
+    return layout.wrap(_core.orders(_codes(codes), _looped(edges), (mask != 0).astype(np.uint8), shreve), label)  # type: ignore[no-any-return]
 
 
 def _cell_of(values: Any, cell_size: float | None) -> float:
     if cell_size is not None:
         return cell_size
     if xarray_kind(values) == "array":
-        from . import xarray as ours
+        from .xarray import cell_of
 
-        return ours.cell_of(values)
+        return cell_of(values)
     raise ValueError("direction is an array, which has no cell size: give cell_size, the side of a cell in metres")
 
 
 @named
 def upstream_length(direction: Sheet, *, cell_size: float | None = None, edges: Edges | None = None) -> Sheet:
     """Metres of the longest flow path from a divide down to each cell."""
-    codes, sheets = sheet(direction, "direction")
+    codes, layout = read_map(direction, "direction")
     lengths = _core.upstream_length(_codes(codes), _looped(edges), _cell_of(direction, cell_size))
-    return sheets.wrap(lengths, Label("upstream_length", "m", "Longest flow path from a divide."))  # type: ignore[no-any-return]
+    return layout.wrap(lengths, Label("upstream_length", "m", "Longest flow path from a divide."))  # type: ignore[no-any-return]
 
 
 @named
 def outlet_distance(direction: Sheet, *, cell_size: float | None = None, edges: Edges | None = None) -> Sheet:
     """Metres of flow path from each cell down to where its water leaves."""
-    codes, sheets = sheet(direction, "direction")
+    codes, layout = read_map(direction, "direction")
     lengths = _core.outlet_distance(_codes(codes), _looped(edges), _cell_of(direction, cell_size))
-    return sheets.wrap(lengths, Label("outlet_distance", "m", "Flow path to where water leaves."))  # type: ignore[no-any-return]
+    return layout.wrap(lengths, Label("outlet_distance", "m", "Flow path to where water leaves."))  # type: ignore[no-any-return]
 
 
 @named
@@ -318,13 +320,13 @@ def chi(
     cell_size : float, metres
         Of an array.
     """
-    codes, sheets = sheet(direction, "direction")
+    codes, layout = read_map(direction, "direction")
     codes = _codes(codes)
     size = _cell_of(direction, cell_size)
     around = _looped(edges)
-    laid = _core.accumulate(codes, around) * (size * size) if area is None else like(area, sheets, "area")
+    laid = _core.accumulate(codes, around) * (size * size) if area is None else read_map_like(area, layout, "area")
     values = _core.chi(codes, around, np.asarray(laid, dtype=np.float64), size, theta, reference_area)
-    return sheets.wrap(values, Label("chi", "m", "Integral of (A0/A)^theta upstream of the outlet."))  # type: ignore[no-any-return]
+    return layout.wrap(values, Label("chi", "m", "Integral of (A0/A)^theta upstream of the outlet."))  # type: ignore[no-any-return]
 
 
 @named
@@ -338,8 +340,8 @@ def ksn(
     edges: Edges | None = None,
 ) -> Any:
     """Steepness of each cell, S·A^θ, in m^(2θ): S the fall to the cell that it drains to over the distance, on the filled surface; 0 where water leaves."""
-    given = read(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges)
-    return given.sheet(_core.ksn(given.core, theta), Label("ksn", f"m^{2 * theta:g}", "Steepness of the channel."))
+    given = read_terrain(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges)
+    return given.wrap(_core.ksn(given.core, theta), Label("ksn", f"m^{2 * theta:g}", "Steepness of the channel."))
 
 
 class Hack(NamedTuple):
@@ -361,8 +363,6 @@ def hack(
     sea_level: float | None = None,
 ) -> Hack:
     """Fits Hack's law (1957) to the main stems of whole catchments, as :func:`thalweg.measure` does; NaN where they span too few sizes."""
-    from ._measure import measure
-
     found = measure(dem, channel_area=channel_area, cell_size=cell_size, nodata=nodata, sea_level=sea_level)
     curve: Mapping[str, Any] = found.curves.get("hack", {"points": []})
     points = np.asarray(curve["points"], dtype=np.float64).reshape(-1, 2)
@@ -405,8 +405,8 @@ def hierarchy(
     edges: Edges | None = None,
 ) -> Depressions:
     """Finds which hollows lie in which, where each spills, and how much it holds (Barnes, Callaghan & Wickert 2020)."""
-    given = read(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges)
+    given = read_terrain(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges)
     leaf, pit, floor, parent, children, spill, level, to, cells, volume = _core.hierarchy(given.core, _cells(outlets))
     pairs = np.asarray([(-1, -1) if two is None else two for two in children], dtype=np.int64).reshape(-1, 2)
-    laid = given.sheet(leaf, Label("leaf", "1", "Number of the depression that the cell drains to; -1 out."))
+    laid = given.wrap(leaf, Label("leaf", "1", "Number of the depression that the cell drains to; -1 out."))
     return Depressions(laid, pit, floor, parent, pairs, spill, level, to, cells, volume)

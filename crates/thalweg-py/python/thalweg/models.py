@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _core
-from ._given import Given, read
+from ._arrays import NUMPY, Input
+from ._inputs import read_terrain
 from ._recipe import Recipe
+from ._results import wrap_heights, wrap_terrain
 from ._run import Run, drive
 
 #: What every function takes beside its model's parameters: its default, and what it is.
@@ -126,20 +128,18 @@ def _apply(
     elif shape is not None:
         raise TypeError(f"{name}() takes a dem or a shape, not both")
     else:
-        given = read(
+        given = read_terrain(
             dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level, edges=edges if edges != "open" else None, layers=layers
         )
     run = Run._of(_core.Run(recipe, given.core))
     drive(run, progress)
     terrain = run._core.terrain()
     if full or family == "analysis":
-        return given.whole(terrain, run.report())
-    return given.heights(terrain)
+        return wrap_terrain(terrain, given, run.report())
+    return wrap_heights(terrain, given)
 
 
-def _flat(name: str, family: str, shape: Any, cell_size: float | None, sea_level: float | None, edges: Any) -> Given:
-    from ._given import PLAIN
-
+def _flat(name: str, family: str, shape: Any, cell_size: float | None, sea_level: float | None, edges: Any) -> Input:
     if family != "base" or shape is None:
         hint = ", or a shape (rows, columns) and a cell size" if family == "base" else ""
         raise TypeError(f"{name}() needs a dem{hint}")
@@ -147,7 +147,7 @@ def _flat(name: str, family: str, shape: Any, cell_size: float | None, sea_level
         raise ValueError(f"{name}(): give cell_size, the side of a cell in metres")
     rows, columns = shape
     core = _core.Terrain.flat(int(rows), int(columns), cell_size, sea_level=sea_level, edges=edges)
-    return Given(core, PLAIN, False)
+    return Input(core, NUMPY, False)
 
 
 for _declared in _core.models():

@@ -5,8 +5,8 @@ from typing import Any, Literal, overload
 
 from numpy.typing import NDArray
 
-from ._given import Dem
 from ._run import Step
+from ._terrain import Dem
 
 _Progress = bool | Callable[[Step], object] | None
 

@@ -6,10 +6,10 @@ Loading this registers the accessor; ``import thalweg`` loads it where xarray is
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import HEIGHT, Given, Label, Sheets, numbers, warn
-from ._terrain import Terrain
+from ._arrays import HEIGHT, Input, Label, Layout, as_numbers, warn_caller
+from ._methods import METHODS
+from ._place import column_coordinates, row_coordinates, transform_of
 
 # What is given back has `.rio`, where that is installed.
 with contextlib.suppress(ImportError):
@@ -56,7 +57,7 @@ def _flat(da: xr.DataArray, what: str) -> tuple[xr.DataArray, str, str]:
 
 def _computed(da: xr.DataArray, what: str) -> Array:
     if da.chunks is not None:
-        warn(
+        warn_caller(
             f"{what} is backed by dask and is computed whole: its {da.size} cells come into memory, for water may run from any one to any other. "
             "A map that does not fit is worked on catchment by catchment (.isel), or made by tiles (thalweg.World)"
         )
@@ -111,7 +112,7 @@ def _laid(da: xr.DataArray, y: str, x: str, what: str) -> tuple[tuple[float, ...
     return (west - width / 2, width, 0.0, north + height / 2, 0.0, -height), step_y > 0.0, step_x < 0.0
 
 
-def _sheets(template: xr.DataArray, turned: tuple[bool, bool], kind: str) -> Sheets:
+def _layout(template: xr.DataArray, turned: tuple[bool, bool], kind: str) -> Layout:
     def orient(values: Array) -> Array:
         values = values[::-1] if turned[0] else values
         return values[:, ::-1] if turned[1] else values
@@ -127,7 +128,7 @@ def _sheets(template: xr.DataArray, turned: tuple[bool, bool], kind: str) -> She
             made.encoding["grid_mapping"] = mapping
         return made
 
-    return Sheets(wrap, orient, kind)
+    return Layout(wrap, orient, kind)
 
 
 def _check_scale(da: xr.DataArray, what: str) -> None:
@@ -146,7 +147,7 @@ def _nodata(da: xr.DataArray) -> float | None:
     return None
 
 
-def read(
+def read_terrain(
     dem: xr.DataArray | xr.Dataset,
     *,
     what: str,
@@ -156,7 +157,7 @@ def read(
     sea_level: float | None,
     edges: Any,
     layers: Mapping[str, Any] | None,
-) -> Given:
+) -> Input:
     """A terrain from a DataArray, or from a Dataset with a variable ``height``, whose other maps are its layers."""
     kind = "array" if isinstance(dem, xr.DataArray) else "dataset"
     own: dict[str, xr.DataArray] = {}
@@ -177,18 +178,18 @@ def read(
         raise ValueError(f"{what} has no coordinates, so no cell size: give cell_size, the side of a cell in metres")
     cell, said = _core.cell_of(what, place, None if units is None else str(units), cell_size, unit)
     for message in said:
-        warn(f"{what} {message}")
-    sheets = _sheets(flat, (turned[0], turned[1]), kind)
+        warn_caller(f"{what} {message}")
+    layout = _layout(flat, (turned[0], turned[1]), kind)
     values = _computed(flat, what)
-    heights = numbers(sheets.orient(values), what)
+    heights = as_numbers(layout.orient(values), what)
     known = _known_layers()
-    laid = {name: numbers(sheets.orient(np.asarray(_flat(other, name)[0].data)), f"layer {name}") for name, other in own.items() if name in known}
+    laid = {name: as_numbers(layout.orient(np.asarray(_flat(other, name)[0].data)), f"layer {name}") for name, other in own.items() if name in known}
     for name, other in (layers or {}).items():
-        oriented = sheet(other, f"layer {name}")[0] if isinstance(other, xr.DataArray) else numbers(sheets.orient(np.asarray(other)), f"layer {name}")
+        oriented = read_map(other, f"layer {name}")[0] if isinstance(other, xr.DataArray) else as_numbers(layout.orient(np.asarray(other)), f"layer {name}")
         laid[name] = oriented
     stand_in = _nodata(flat) if nodata is None else nodata
     core = _core.Terrain(heights, cell, nodata=stand_in, sea_level=sea_level, edges=edges, place=place, layers=laid)
-    return Given(core, sheets, values.dtype == np.float32)
+    return Input(core, layout, values.dtype == np.float32)
 
 
 def _known_layers() -> set[str]:
@@ -196,15 +197,15 @@ def _known_layers() -> set[str]:
     return {name for page in _core.models() for spec in ("needs", "uses", "writes") for name, _, _ in page[spec]} | {"loose"}
 
 
-def sheet(values: xr.DataArray, what: str) -> tuple[Array, Sheets]:
+def read_map(values: xr.DataArray, what: str) -> tuple[Array, Layout]:
     """A map of numbers that are no heights, with rows from north to south."""
     flat, y, x = _flat(values, what)
     _, *turned = _laid(flat, y, x, what)
-    sheets = _sheets(flat, (turned[0], turned[1]), "array")
+    layout = _layout(flat, (turned[0], turned[1]), "array")
     array = _computed(flat, what)
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)
-    return numbers(sheets.orient(array), what), sheets
+    return as_numbers(layout.orient(array), what), layout
 
 
 def cell_of(values: xr.DataArray) -> float:
@@ -229,15 +230,14 @@ def _reference(epsg: int | None, transform: Sequence[float]) -> xr.DataArray:
     return xr.DataArray(0, attrs=attrs)
 
 
-def dataset(terrain: Terrain, sheets: Sheets | None) -> xr.Dataset:
-    """A Dataset of a terrain: heights, layers, tables; on the coordinates of what was given, if something was."""
-    core = terrain._core
+def as_dataset(core: _core.Terrain, report: Mapping[str, Any] | None, layout: Layout | None) -> xr.Dataset:
+    """Makes a Dataset of heights, layers and tables: on the coordinates of a layout, else on the terrain's own."""
     wrap: Callable[[Array, Label], xr.DataArray]
-    if sheets is None:
+    if layout is None:
         coords: dict[str, Any] = {
-            "y": ("y", terrain.y, {"units": "m", "standard_name": "projection_y_coordinate", "axis": "Y"}),
-            "x": ("x", terrain.x, {"units": "m", "standard_name": "projection_x_coordinate", "axis": "X"}),
-            "spatial_ref": _reference(core.place[1], terrain.transform),
+            "y": ("y", row_coordinates(core), {"units": "m", "standard_name": "projection_y_coordinate", "axis": "Y"}),
+            "x": ("x", column_coordinates(core), {"units": "m", "standard_name": "projection_x_coordinate", "axis": "X"}),
+            "spatial_ref": _reference(core.place[1], transform_of(core)),
         }
         template = xr.DataArray(np.empty((0, 0)), dims=("y", "x"))
 
@@ -249,7 +249,7 @@ def dataset(terrain: Terrain, sheets: Sheets | None) -> xr.Dataset:
 
         wrap = placed
     else:
-        wrap = sheets.wrap
+        wrap = layout.wrap
     maps = {"height": wrap(core.height(), Label(*HEIGHT)).rename("height")}
     for name in core.layers:
         unit, meaning = core.about(name)
@@ -258,26 +258,26 @@ def dataset(terrain: Terrain, sheets: Sheets | None) -> xr.Dataset:
         for column, (unit, values) in columns.items():
             maps[f"{table}.{column}"] = xr.DataArray(values, dims=(table,), attrs={"units": unit})
     made = xr.Dataset(maps)
-    if terrain.sea_level is not None:
-        made.attrs["sea_level"] = terrain.sea_level
-    if terrain.report is not None:
-        made.attrs["recipe"] = terrain.report["recipe"]
-        made.attrs["recipe_hash"] = terrain.report["recipe_hash"]
-        made.attrs["seed"] = terrain.report["seed"]
-        made.attrs["thalweg"] = terrain.report["thalweg"]
+    if core.sea_level is not None:
+        made.attrs["sea_level"] = core.sea_level
+    if report is not None:
+        made.attrs["recipe"] = report["recipe"]
+        made.attrs["recipe_hash"] = report["recipe_hash"]
+        made.attrs["seed"] = report["seed"]
+        made.attrs["thalweg"] = report["thalweg"]
     return made
 
 
-def drained(found: Any, sheets: Sheets, labels: Mapping[str, Label]) -> xr.Dataset:
-    """A Dataset of a drainage, its rivers among the attributes."""
-    maps = {name: sheets.wrap(getattr(found, name), label) for name, label in labels.items() if getattr(found, name) is not None}
+def drainage_dataset(found: Any, layout: Layout, labels: Mapping[str, Label]) -> xr.Dataset:
+    """Makes a Dataset of a drainage, with its rivers among the attributes."""
+    maps = {name: layout.wrap(getattr(found, name), label) for name, label in labels.items() if getattr(found, name) is not None}
     made = xr.Dataset(maps)
     made.attrs["threshold_m2"] = found.summary["threshold_m2"]
-    made.attrs["rivers"] = _lines(found.rivers, maps["filled"], sheets)
+    made.attrs["rivers"] = _lines(found.rivers, maps["filled"], layout)
     return made
 
 
-def _lines(rivers: Sequence[Any], like: xr.DataArray, sheets: Sheets) -> Any:
+def _lines(rivers: Sequence[Any], like: xr.DataArray, layout: Layout) -> Any:
     """Rivers as a GeoDataFrame in the map's coordinates; as they are where geopandas is missing or the map has no coordinates."""
     y, x = (str(name) for name in like.dims)
     if y not in like.coords or x not in like.coords:
@@ -298,29 +298,29 @@ def _lines(rivers: Sequence[Any], like: xr.DataArray, sheets: Sheets) -> Any:
     return geopandas.GeoDataFrame(table, geometry=lines, crs=None if system is None else f"EPSG:{system}")
 
 
-def through_time(
-    time: Sequence[float], maps: Sequence[Array], files: Sequence[str], core: _core.Terrain, sheets: Sheets
+def states_dataset(
+    time: Sequence[float], maps: Sequence[Array], files: Sequence[str], core: _core.Terrain, layout: Layout
 ) -> xr.Dataset:
-    """Maps by time, or the files that hold them."""
+    """Makes a Dataset of maps by time, or of the paths of the files that hold them."""
     years = xr.DataArray(np.asarray(time), dims=("time",), attrs={"units": "a", "long_name": "Simulated years."})
     if files:
         return xr.Dataset({"files": ("time", np.asarray(files))}, coords={"time": years})
-    place = like(core, sheets, maps[0])
-    laid = [at(year, values, place, sheets) for year, values in zip(time, maps, strict=True)]
+    place = state_template(core, layout, maps[0])
+    laid = [as_state(year, values, place, layout) for year, values in zip(time, maps, strict=True)]
     return xr.concat(laid, dim="time").to_dataset().assign_coords(time=years)
 
 
-def like(core: _core.Terrain, sheets: Sheets, heights: Array) -> xr.DataArray:
-    """A map of the cells of a terrain, as what was given lies."""
-    if sheets.kind in ("array", "dataset"):
-        made: xr.DataArray = sheets.wrap(heights, HEIGHT)
+def state_template(core: _core.Terrain, layout: Layout, heights: Array) -> xr.DataArray:
+    """Makes the DataArray whose coordinates all maps of a run have: those of the layout, else the terrain's own."""
+    if layout.is_xarray:
+        made: xr.DataArray = layout.wrap(heights, HEIGHT)
         return made
-    return dataset(Terrain._of(core), None)["height"]
+    return as_dataset(core, None, None)["height"]
 
 
-def at(years: float, heights: Array, place: xr.DataArray, sheets: Sheets) -> xr.DataArray:
-    """Heights as the one map of a time."""
-    made = place.copy(data=sheets.orient(heights)) if sheets.kind in ("array", "dataset") else place.copy(data=heights)
+def as_state(years: float, heights: Array, place: xr.DataArray, layout: Layout) -> xr.DataArray:
+    """Makes a DataArray with the dimension ``time`` of length 1 from the heights at a time."""
+    made = place.copy(data=layout.orient(heights)) if layout.is_xarray else place.copy(data=heights)
     made = made.rename("elevation").expand_dims(time=[float(years)])
     made.time.attrs.update(units="a", long_name="Simulated years.")
     if "grid_mapping" in place.encoding:
@@ -329,58 +329,27 @@ def at(years: float, heights: Array, place: xr.DataArray, sheets: Sheets) -> xr.
 
 
 class Accessor:
-    """``.tw`` of a DataArray of heights, or of a Dataset with a variable ``height``: the package's functions on it."""
+    """``.tw`` of a DataArray of heights, or of a Dataset with a variable ``height``: the package's functions on it.
+
+    >>> dem.tw.drain(threshold=1e6)  # the same as thalweg.drain(dem, threshold=1e6)
+    """
 
     def __init__(self, own: Any) -> None:
         self._own = own
 
-    def view(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
-        """A picture in perspective: see :func:`thalweg.view`."""
-        from ._pictures import view
-
-        return view(self._own, path, **options)
-
-    def shade(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
-        """A shaded map: see :func:`thalweg.shade`."""
-        from ._pictures import shade
-
-        return shade(self._own, path, **options)
-
-    def drain(self, **options: Any) -> Any:
-        """Where water goes: see :func:`thalweg.drain`."""
-        from ._drain import drain
-
-        return drain(self._own, **options)
-
-    def measure(self, **options: Any) -> Any:
-        """What a geomorphologist would print: see :func:`thalweg.measure`."""
-        from ._measure import measure
-
-        return measure(self._own, **options)
-
-    def save(self, path: str | PathLike[str], **options: Any) -> None:
-        """Writes heights or a layer into a file: see :func:`thalweg.save`."""
-        from ._files import save
-
-        save(self._own, path, **options)
-
     def __getattr__(self, name: str) -> Any:
-        from . import flow, models, slopes
-
-        for module in (models, flow, slopes):
-            if name in module.__all__:
-                function = getattr(module, name)
-                return lambda *more, **options: function(self._own, *more, **options)
-        raise AttributeError(name)
+        if name not in METHODS:
+            raise AttributeError(name)
+        method = functools.partial(METHODS[name], self._own)
+        method.__doc__ = METHODS[name].__doc__
+        return method
 
     def __dir__(self) -> list[str]:
-        from . import flow, models, slopes
-
-        return [*super().__dir__(), *models.__all__, *flow.__all__, *slopes.__all__]
+        return [*super().__dir__(), *METHODS]
 
 
 if not hasattr(xr.DataArray, "tw"):
     xr.register_dataarray_accessor("tw")(Accessor)  # type: ignore[no-untyped-call]
     xr.register_dataset_accessor("tw")(Accessor)  # type: ignore[no-untyped-call]
 
-__all__ = ["Accessor", "dataset"]
+__all__ = ["Accessor"]

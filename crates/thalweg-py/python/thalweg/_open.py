@@ -1,4 +1,4 @@
-"""Terrains from files and into files."""
+"""Terrains from files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from os import PathLike, fspath
 from typing import Any
 
 from . import _core
-from ._given import read, result, warn
+from ._arrays import warn_caller
 from ._keywords import named
+from ._results import new_terrain
 
 
 @named
@@ -68,41 +69,8 @@ def open(
         sea_level=sea_level,
     )
     for message in said:
-        warn(f"{fspath(path)} {message}")
-    whole = result(core, xarray)
+        warn_caller(f"{fspath(path)} {message}")
+    whole = new_terrain(core, xarray)
     if type(whole).__name__ == "Dataset" and not core.layers:
         return whole["height"]
     return whole
-
-
-@named
-def save(
-    dem: Any,
-    path: str | PathLike[str],
-    *,
-    layer: str | None = None,
-    type: str | None = None,
-    cell_size: float | None = None,
-    nodata: float | None = None,
-) -> None:
-    """Writes heights, or a layer, into a file whose ending picks the format. The file appears whole or not at all.
-
-    Parameters
-    ----------
-    dem : array, DataArray, Dataset or Terrain
-        The terrain.
-    path : path
-        ``.tif`` (GeoTIFF, with the reference system), ``.png``, ``.npy``, ``.asc``, ``.r16``, ``.r32``.
-    layer : str, optional
-        The layer to write in place of the heights.
-    type : str, optional
-        How heights are stored: ``"f64"`` is exact.
-    cell_size, nodata
-        Of an array.
-    """
-    given = read(dem, cell_size=cell_size, nodata=nodata)
-    if layer is not None:
-        given.core.save_layer(fspath(path), layer)
-        return
-    for message in given.core.save(fspath(path), type):
-        warn(f"{fspath(path)} {message}")

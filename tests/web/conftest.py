@@ -1,0 +1,11 @@
+"""Fixtures that the tests of pages share."""
+
+import pytest
+from chromium import Browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("chromium"))
+    yield browser
+    browser.close()
