@@ -47,6 +47,7 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("src/io/textures.rs", &["deposit", "wear"], "maps, and keys of a manifest"),
     ("src/io/trees.rs", &["trees"], "what a collection of points is called"),
     ("src/knobs/mod.rs", &["rain"], "a knob"),
+    ("src/models/diamond_square.rs", &["midpoint_displacement"], "the second model of that file"),
     ("src/models/hydrology/state.rs", &["water"], "a column of a table"),
     (
         "src/models/river_network.rs",

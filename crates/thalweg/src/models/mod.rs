@@ -1,4 +1,4 @@
-//! The models, one file each, and the one list of them.
+//! The models and the one list of them. Each has a file or a folder; the two subdivided lattices share a file.
 
 pub mod cellular_noise;
 pub mod climate;
@@ -17,7 +17,6 @@ pub mod gradient_noise;
 pub mod hillslope;
 pub mod hydrology;
 pub mod manual;
-pub mod midpoint_displacement;
 pub mod outlets;
 pub mod pipes;
 pub mod planation;
@@ -42,7 +41,7 @@ const MODELS: &[Make] = &[
     || Box::<gradient_noise::GradientNoise>::default(),
     || Box::<cellular_noise::CellularNoise>::default(),
     || Box::<diamond_square::DiamondSquare>::default(),
-    || Box::<midpoint_displacement::MidpointDisplacement>::default(),
+    || Box::<diamond_square::MidpointDisplacement>::default(),
     || Box::<fourier_synthesis::FourierSynthesis>::default(),
     || Box::<fault_formation::FaultFormation>::default(),
     || Box::<shape::Shape>::default(),
