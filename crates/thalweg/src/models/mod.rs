@@ -84,7 +84,7 @@ impl Models {
     /// These and one more, at the list's end.
     ///
     /// # Errors
-    /// When one of these has its name, or had it formerly.
+    /// When one of these has its name.
     pub fn with<M: Model + Default + 'static>(mut self) -> Result<Self> {
         let name = M::default().about().name;
         if self.find(name).is_ok() {
@@ -94,13 +94,12 @@ impl Models {
         Ok(self)
     }
 
-    /// The model that has that name, or had it formerly, with default parameters.
+    /// The model of that name, with default parameters.
     ///
     /// # Errors
     /// When there is none; the error lists all names.
     pub fn find(&self, name: &str) -> Result<Box<dyn Model>> {
-        let is_called = |model: &dyn Model| model.about().name == name || model.formerly() == Some(name);
-        self.all().find(|model| is_called(&**model)).ok_or_else(|| {
+        self.all().find(|model| model.about().name == name).ok_or_else(|| {
             let names: Vec<&str> = self.all().map(|model| model.about().name).collect();
             Error::unknown("model", name, names)
         })
@@ -125,7 +124,7 @@ impl Models {
     }
 }
 
-/// The library's model that has that name, or had it formerly, with default parameters.
+/// The library's model of that name, with default parameters.
 ///
 /// # Errors
 /// When there is none; the error lists all names.
