@@ -1,5 +1,7 @@
 //! Streams, lakes, soils and trees together: what must be so when they shape each other.
 
+mod widths;
+
 use thalweg::Result;
 use thalweg::base::rng::Key;
 use thalweg::flow::Land;
@@ -9,11 +11,12 @@ use thalweg::given::springs::{self, Spring};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models;
 use thalweg::process::forest::{Forest, TREES};
-use thalweg::products::channels::widths;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::{Edge, Grid};
 use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{Cells, DISCHARGE, POOL, SOIL, Terrain};
+
+use self::widths::widths;
 
 const CELL: f64 = 20.0;
 
