@@ -6,7 +6,6 @@ mod long;
 mod peers;
 mod python;
 mod release;
-mod semver;
 mod site;
 mod test;
 mod wasm;
@@ -20,7 +19,7 @@ use xtask::shell;
 const HELP: &str = "\
 Tasks:
   test           pass all tests: Rust, documentation, and Python against the built command; with --long those that have a long
-                 form run in it, with deny and semver
+                 form run in it, with deny and release
   bless          run the golden tests and take what they see for right
   book           write docs/models/*.md, the tables of docs/knobs.md and the types of the Python package from the declarations;
                  --check only compares the pages and the types
@@ -28,7 +27,6 @@ Tasks:
   levels [NAME… [CELLS]]  build presets at 512 cells and more, up to CELLS (4096), and write into docs/levels.md how far
                  they agree
   deny           check licences and sources of all dependencies by deny.toml
-  semver         compare the library's public API with the last that was accepted, by crates/thalweg/api-baseline.md
   web            the pages as a folder of static files, dist/: the studio, the npm package, examples, the book
   fuzz [--minutes N] [--keep] [READER…]  inputs guided by coverage against every reader, 5 s each or N minutes in all; --keep
                  adds what reaches further to crates/thalweg/tests/corpus
@@ -47,7 +45,6 @@ fn main() -> ExitCode {
         ["test"] => test::test(),
         ["test", "--long"] => test::long(),
         ["deny"] => deny::check(),
-        ["semver"] => semver::check(),
         ["web", "--test"] => test::npm_package(),
         ["web"] => web::dist(),
         ["wheel"] => wheel::build("release").map(drop),

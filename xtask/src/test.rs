@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::long::List;
 use crate::python::python;
-use crate::{deny, fuzz, peers, release, semver, wasm, web, wheel};
+use crate::{deny, fuzz, peers, release, wasm, web, wheel};
 use xtask::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
 
 /// The Khronos validator of glTF files: what is installed, and where, from the repository's root.
@@ -57,7 +57,6 @@ pub fn long() -> Outcome {
         ("the npm package", web::test_package(&python, list.tell(&mut program(wasm::node()?)))),
         ("pages in browsers", web::test_pages(&python, &mut program(wasm::node()?))),
         ("dependencies", deny::check()),
-        ("the public API", semver::check()),
         ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),
         ("a release", release::release()),
     ];

@@ -78,7 +78,7 @@ fn failed(run: &Run, job: &Job, error: Error, voice: Voice) -> Result<ExitCode> 
     let (checkpoint, far) = match kept(job, |path| run.save(path, &job.note())) {
         Ok(checkpoint) => (checkpoint, format!("{done} of {all} steps")),
         Err(also) => match glance(&job.checkpoint) {
-            Ok(Glance { steps: Some([done, all]), .. }) => (job.checkpoint.clone(), format!("{done} of {all} steps")),
+            Ok(Glance { steps: [done, all], .. }) => (job.checkpoint.clone(), format!("{done} of {all} steps")),
             _ => {
                 voice.problem(&format!("{error}; the run is lost, for no checkpoint could be written either: {also}"));
                 return Ok(ExitCode::FAILURE);

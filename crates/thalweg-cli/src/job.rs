@@ -25,7 +25,7 @@ pub struct Job {
     /// What becomes of the terrain.
     pub ending: Ending,
     /// Where the report goes (a world has one of its own besides).
-    #[serde(with = "names::path_option", default)]
+    #[serde(with = "names::path_option")]
     pub report: Option<PathBuf>,
     /// Where the run is saved.
     #[serde(with = "names::path")]
@@ -35,16 +35,12 @@ pub struct Job {
     /// Seconds between two checkpoints, if there are any but the one after Ctrl-C.
     pub every: Option<f64>,
     /// Pictures drawn under way.
-    #[serde(default)]
     pub frames: Option<Frames>,
     /// Heights kept under way.
-    #[serde(default)]
     pub states: Option<States>,
     /// What the elevation model says of its units that was overridden.
-    #[serde(default)]
     pub units_overridden: Vec<String>,
     /// What the command has read besides what the recipe names, as text: it stays, wherever it lies.
-    #[serde(default)]
     pub reads: Vec<String>,
 }
 
@@ -175,12 +171,11 @@ fn pending(path: &Path, fresh: bool, is_world: bool) -> Result<()> {
         return Err(Error::file(path, "is no checkpoint, and will not be made one; name another --checkpoint"));
     }
     let far = match glance(path) {
-        Ok(Glance { steps: Some([done, all]), .. }) if done >= all => return Ok(()),
+        Ok(Glance { steps: [done, all], .. }) if done >= all => return Ok(()),
         _ if fresh => return std::fs::remove_file(path).map_err(Error::io(path, "remove")),
-        Ok(Glance { name, seed, steps: Some([done, all]) }) => {
+        Ok(Glance { name, seed, steps: [done, all] }) => {
             format!("the checkpoint of a run of {name}, seed {seed}, that stopped after {done} of {all} steps")
         }
-        Ok(Glance { name, steps: None, .. }) => format!("the checkpoint of a run of {name}"),
         Err(_) => "a checkpoint, but a damaged one".to_string(),
     };
     let other = if is_world { "--out" } else { "-o" };

@@ -270,12 +270,6 @@ impl Recipe {
         self.own_model
     }
 
-    /// What of its text has another name now.
-    #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.recipe.warnings.clone()
-    }
-
     /// The recipe as TOML, every parameter spelt out.
     fn to_toml(&self) -> String {
         self.recipe.to_toml()

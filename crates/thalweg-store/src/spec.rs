@@ -127,7 +127,6 @@ pub struct StoreSpec {
     /// The maps.
     pub layers: Vec<StoredLayer>,
     /// Further attributes of the whole: title, seed, sea level.
-    #[serde(default)]
     pub attributes: Map<String, Value>,
 }
 

@@ -425,10 +425,10 @@ macro_rules! params {
     (@power $of:ident) => { $crate::declare::params::KnobPower::Parameter(stringify!($of)) };
 }
 
-/// Declares a parameter's closed list of words. A word that an earlier version had, `formerly`, is still read.
+/// Declares a parameter's closed list of words.
 #[macro_export]
 macro_rules! choice {
-    ( $(#[doc = $about:literal])+ pub enum $type:ident { $( $(#[doc = $meaning:literal])+ $variant:ident = $word:literal $(formerly $old:literal)?, )+ } ) => {
+    ( $(#[doc = $about:literal])+ pub enum $type:ident { $( $(#[doc = $meaning:literal])+ $variant:ident = $word:literal, )+ } ) => {
         $(#[doc = $about])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum $type { $( $(#[doc = $meaning])+ $variant, )+ }
@@ -444,7 +444,7 @@ macro_rules! choice {
             }
             fn parse(value: &$crate::declare::params::Written, _: &$crate::declare::params::ParamKind) -> Option<Self> {
                 let $crate::declare::params::Written::Word(word) = value else { return None };
-                match word.as_str() { $( $word $(| $old)? => Some(Self::$variant), )+ _ => None }
+                match word.as_str() { $( $word => Some(Self::$variant), )+ _ => None }
             }
         }
     };

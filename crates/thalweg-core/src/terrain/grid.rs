@@ -153,7 +153,6 @@ pub struct Grid {
     /// Rows and columns of the whole world.
     pub world: Size,
     /// World row and column of the world's own first cell: below zero where it has a margin round the map, whose first cell is [0, 0].
-    #[serde(default)]
     pub first: [i64; 2],
     /// What happens at its sides: north, east, south, west.
     pub edges: Edges,

@@ -38,10 +38,8 @@ pub enum Ending {
         #[serde(with = "names::path")]
         dir: PathBuf,
         /// Type of the samples of heights and layers; `None` for 32-bit floats.
-        #[serde(default)]
         sample: Option<SampleType>,
         /// Whether a preset's elevation model, with which it began, is laid beside it.
-        #[serde(default)]
         model: bool,
     },
     /// One file of heights, and maybe a folder of other layers.
@@ -54,7 +52,7 @@ pub enum Ending {
         /// The sample that stands for no data, the input's if it had one; `None` for the usual one ([`SaveOptions::nodata`]).
         nodata: Option<f64>,
         /// The folder of other layers; `None` if none are written.
-        #[serde(with = "names::path_option", default)]
+        #[serde(with = "names::path_option")]
         layers: Option<PathBuf>,
     },
 }

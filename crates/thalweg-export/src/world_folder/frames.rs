@@ -50,11 +50,10 @@ pub struct Frames {
     every: u32,
     of: Option<String>,
     size: usize,
-    #[serde(with = "names::path_option", default)]
+    #[serde(with = "names::path_option")]
     animation: Option<PathBuf>,
     taken: u32,
     /// Frames that the list in the folder names, ahead of those that are drawn; 0 while a former run's may be there.
-    #[serde(default, alias = "claimed")]
     announced: u32,
     look: Option<Look>,
 }

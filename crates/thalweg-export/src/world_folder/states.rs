@@ -59,7 +59,6 @@ pub struct States {
     /// Years from which on the next state is kept.
     due: f64,
     /// States that the list in the folder names, ahead of those that are kept; 0 while a former run's may be there.
-    #[serde(alias = "claimed")]
     announced: u32,
 }
 

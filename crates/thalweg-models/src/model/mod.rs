@@ -208,12 +208,6 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
     /// Its declaration.
     fn about(&self) -> About;
 
-    /// The name that it had in an earlier version. Recipes that have it are still read, with a warning; and stages that are labelled by
-    /// neither draw the same random numbers under both names. `None`: it has always had its name.
-    fn formerly(&self) -> Option<&'static str> {
-        None
-    }
-
     /// Defaults that other parameters change. They hold where a stage or a call gives parameters, by [`give`].
     fn beside(&self) -> &'static [Beside] {
         &[]

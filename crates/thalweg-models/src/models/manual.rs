@@ -31,10 +31,6 @@ impl Model for Manual {
         }
     }
 
-    fn formerly(&self) -> Option<&'static str> {
-        Some("hands")
-    }
-
     fn parts(&self) -> &'static [PlayedRole] {
         &[PlayedRole { role: Role::Strokes, with: &[] }]
     }

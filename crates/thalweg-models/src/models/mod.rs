@@ -1,4 +1,4 @@
-//! The models, one file each, and the one list of them.
+//! The models and the one list of them. Each has a file or a folder; the two subdivided lattices share a file.
 
 pub mod cellular_noise;
 pub mod climate;
@@ -17,7 +17,6 @@ pub mod gradient_noise;
 pub mod hillslope;
 pub mod hydrology;
 pub mod manual;
-pub mod midpoint_displacement;
 pub mod outlets;
 pub mod pipes;
 pub mod planation;
@@ -42,7 +41,7 @@ const MODELS: &[Make] = &[
     || Box::<gradient_noise::GradientNoise>::default(),
     || Box::<cellular_noise::CellularNoise>::default(),
     || Box::<diamond_square::DiamondSquare>::default(),
-    || Box::<midpoint_displacement::MidpointDisplacement>::default(),
+    || Box::<diamond_square::MidpointDisplacement>::default(),
     || Box::<fourier_synthesis::FourierSynthesis>::default(),
     || Box::<fault_formation::FaultFormation>::default(),
     || Box::<shape::Shape>::default(),
@@ -85,7 +84,7 @@ impl Models {
     /// These and one more, at the list's end.
     ///
     /// # Errors
-    /// When one of these has its name, or had it formerly.
+    /// When one of these has its name.
     pub fn with<M: Model + Default + 'static>(mut self) -> Result<Self> {
         let name = M::default().about().name;
         if self.find(name).is_ok() {
@@ -95,13 +94,12 @@ impl Models {
         Ok(self)
     }
 
-    /// The model that has that name, or had it formerly, with default parameters.
+    /// The model of that name, with default parameters.
     ///
     /// # Errors
     /// When there is none; the error lists all names.
     pub fn find(&self, name: &str) -> Result<Box<dyn Model>> {
-        let is_called = |model: &dyn Model| model.about().name == name || model.formerly() == Some(name);
-        self.all().find(|model| is_called(&**model)).ok_or_else(|| {
+        self.all().find(|model| model.about().name == name).ok_or_else(|| {
             let names: Vec<&str> = self.all().map(|model| model.about().name).collect();
             Error::unknown("model", name, names)
         })
@@ -126,7 +124,7 @@ impl Models {
     }
 }
 
-/// The library's model that has that name, or had it formerly, with default parameters.
+/// The library's model of that name, with default parameters.
 ///
 /// # Errors
 /// When there is none; the error lists all names.

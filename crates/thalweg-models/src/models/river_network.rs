@@ -24,7 +24,7 @@ choice! {
         /// By the drainage of the land: lakes, smooth lines, widths in metres of real discharge.
         Drainage = "drainage",
         /// By sampled points and shortest paths, as the report has it.
-        Sampled = "sampled" formerly "letter",
+        Sampled = "sampled",
     }
 }
 

@@ -4,7 +4,6 @@
 //! Every function is pure: terrain in, data out; writers take any `impl Write`.
 
 pub mod agreement;
-pub mod channels;
 pub mod chunks;
 pub mod glb;
 mod gltf;

@@ -116,8 +116,6 @@ pub struct Recipe {
     pub stages: Vec<Stage>,
     /// The folder that paths are relative to.
     pub folder: PathBuf,
-    /// What of its text has another name now, a sentence each.
-    pub warnings: Vec<String>,
 }
 
 impl Recipe {
@@ -151,7 +149,6 @@ impl Recipe {
             sketch: None,
             stages: Vec::new(),
             folder: PathBuf::new(),
-            warnings: Vec::new(),
         }
     }
 

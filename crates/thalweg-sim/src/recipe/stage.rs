@@ -13,7 +13,7 @@ use thalweg_core::base::rng;
 use thalweg_core::declare::keys::{self, ByName, Form, Key, Text, key};
 use thalweg_core::declare::params::{Param, ParamKind, Value, Written};
 use thalweg_core::terrain::grid::{Edge, Grid, SIDES};
-use thalweg_models::model::{Model, give};
+use thalweg_models::model::{Model, Role, give};
 use thalweg_models::models::Models;
 use thalweg_noise::given::springs::SPRINGS;
 
@@ -74,8 +74,10 @@ impl Stage {
 
     /// The key of its random numbers in a world of this seed.
     pub fn key(&self, seed: u64) -> rng::Key {
-        let former = self.model.formerly().filter(|_| self.label == self.model.about().name);
-        rng::Key::new(seed, former.unwrap_or(&self.label))
+        // The seed of user edits in stages without a label of their own. Another word would change every world that has such strokes.
+        let is_unlabelled = self.label == self.model.about().name;
+        let label = if is_unlabelled && self.model.plays(Role::Strokes) { "hands" } else { &self.label };
+        rng::Key::new(seed, label)
     }
 
     /// Its model as it runs after so many coarser levels: with the parameters of `finer` that many times multiplied.
@@ -209,8 +211,8 @@ impl Stage {
         ByName { form: Input, names, what: "input layer", allowed: "a table of layers" }
     }
 
-    /// From a recipe's value; and what in it has another name now.
-    pub(super) fn parse(value: &toml::Value, models: &Models) -> Result<(Self, Vec<String>)> {
+    /// Reads a stage from a recipe's value.
+    pub(super) fn parse(value: &toml::Value, models: &Models) -> Result<Self> {
         let table = value.as_table().ok_or_else(|| Error::Recipe("is not a table".into()))?;
         let name = table.get(MODEL).ok_or_else(|| Error::Recipe("has no `model`".into()))?;
         let name = Text.read(MODEL, name)?;
@@ -230,16 +232,7 @@ impl Stage {
         let given = table.iter().filter(|(key, _)| !is_own(key));
         let given: Vec<_> = given.map(|(key, value)| (key.as_str(), Written::of(value))).collect();
         give(&mut *stage.model, given.iter().map(|(name, value)| (*name, value)))?;
-        let now = stage.model.about().name;
-        let renamed = (name != now).then(|| format!("model {name:?} is now called {now:?}"));
-        let words = given.iter().filter_map(|(name, value)| match (value, stage.model.get(name)) {
-            (Written::Word(word), Some(Value::Choice(now))) if word != now => {
-                Some(format!("{}.{name} = {word:?} is now called {now:?}", stage.label))
-            }
-            _ => None,
-        });
-        let renamed = renamed.into_iter().chain(words).collect();
-        Ok((stage, renamed))
+        Ok(stage)
     }
 
     /// As it stands in a recipe, with every parameter spelt out.

@@ -312,9 +312,7 @@ impl Recipe {
             Some(_) => return Err(Error::Recipe(format!("`stage` is a list, [[stage]], of up to {MAX_STAGES}"))),
         };
         for (number, stage) in (1..).zip(stages) {
-            let (stage, renamed) =
-                Stage::parse(stage, models).map_err(|e| Error::Recipe(format!("stage {number}: {e}")))?;
-            recipe.warnings.extend(renamed.into_iter().map(|what| format!("stage {number}: {what}")));
+            let stage = Stage::parse(stage, models).map_err(|e| Error::Recipe(format!("stage {number}: {e}")))?;
             if recipe.stages.iter().any(|s| s.label == stage.label) {
                 let label = stage.label;
                 return Err(Error::Recipe(format!(

@@ -33,20 +33,16 @@ const MAX_HEADER: u64 = 64 << 20;
 struct Header {
     recipe: String,
     folder: String,
-    /// Number of the turn; older files, of one level, call it by its stage.
-    #[serde(alias = "stage")]
+    /// Number of the turn.
     turn: usize,
     step: u32,
     /// Strokes of this step that are made.
-    #[serde(default)]
     strokes: usize,
     reports: Vec<StageReport>,
     /// Steps done, and in all.
-    #[serde(default)]
-    steps: Option<[u64; 2]>,
+    steps: [u64; 2],
     /// The recipe's name and its seed.
-    #[serde(default)]
-    of: Option<(String, u64)>,
+    of: (String, u64),
     grid: Grid,
     note: serde_json::Value,
     sections: Vec<Section>,
@@ -95,12 +91,12 @@ struct State<'a> {
 /// What a checkpoint says of its run, without the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Glance {
-    /// The recipe's name; `a recipe` in files of older versions.
+    /// The recipe's name.
     pub name: String,
-    /// The world's seed; 0 in files of older versions.
+    /// The world's seed.
     pub seed: u64,
-    /// Number of steps done and of steps in all; `None` in files of older versions.
-    pub steps: Option<[u64; 2]>,
+    /// Number of steps done and of steps in all.
+    pub steps: [u64; 2],
 }
 
 impl Run {
@@ -293,8 +289,8 @@ fn pour(
         step: state.step,
         strokes: state.strokes,
         reports: state.reports.to_vec(),
-        steps: Some(state.steps),
-        of: Some(state.of.clone()),
+        steps: state.steps,
+        of: state.of.clone(),
         grid: terrain.grid.clone(),
         note: note.clone(),
         sections,
@@ -335,7 +331,7 @@ pub fn glance(path: &Path) -> Result<Glance> {
         return Err(bad());
     }
     let header: Header = serde_json::from_reader(file.take(length)).map_err(|_| bad())?;
-    let (name, seed) = header.of.unwrap_or_else(|| ("a recipe".into(), 0));
+    let (name, seed) = header.of;
     Ok(Glance { name, seed, steps: header.steps })
 }
 

@@ -49,7 +49,6 @@ pub struct StageReport {
     /// Its ledger, that of its strokes included.
     pub budget: Budget,
     /// The level that it ran on, from 0, the coarsest.
-    #[serde(default)]
     pub level: usize,
     /// Whether it was passed over.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -120,7 +119,7 @@ pub struct Run {
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Input {
-    /// What has another name now ([`Recipe::warnings`]); what was assumed, left out or looks doubtful ([`io::Loaded::warnings`]).
+    /// Whatever was assumed, left out or looks doubtful ([`io::Loaded::warnings`]).
     pub warnings: Vec<String>,
     /// What the file says of its units that was overridden ([`io::Loaded::overridden`]).
     pub overridden: Vec<String>,
@@ -190,7 +189,6 @@ impl Run {
         let turns = planned(&recipe, &grids)?;
         let sketch = sketched::read(&recipe, &grids)?;
         let reports = Vec::new();
-        let input = Input { warnings: recipe.warnings.clone(), ..Input::default() };
         Ok(Self {
             recipe,
             terrain,
@@ -202,7 +200,7 @@ impl Run {
             reports,
             stepper: None,
             half: None,
-            input,
+            input: Input::default(),
             sketch,
         })
     }

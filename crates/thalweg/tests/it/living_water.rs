@@ -10,11 +10,12 @@ use thalweg::given::springs::{self, Spring};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models;
 use thalweg::process::forest::{Forest, TREES};
-use thalweg::products::channels::widths;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::{Edge, Grid};
 use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{Cells, DISCHARGE, POOL, SOIL, Terrain};
+
+use crate::widths::widths;
 
 const CELL: f64 = 20.0;
 

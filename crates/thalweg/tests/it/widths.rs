@@ -1,7 +1,7 @@
 //! How wide channels are on the ground: their area over the length of their middle line, place by place.
 
-use thalweg_core::terrain::field::Field;
-use thalweg_flow as flow;
+use thalweg::flow;
+use thalweg::terrain::field::Field;
 
 /// Cells along a middle line over which a width is taken, on either side.
 const WINDOW: usize = 4;
@@ -11,7 +11,6 @@ const LENGTH: [f64; 2] = [0.980, 1.386];
 
 /// Widths of the channels of a map.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
 pub struct Widths {
     /// Half of all middle lines' length has less width, in metres.
     pub median: f64,
