@@ -24,9 +24,7 @@ use crate::run::tiles;
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Edge, Grid};
 use crate::terrain::height::Height;
-use crate::terrain::{
-    CellType, Cells, HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, RAIN, STANDING, Terrain, VectorPart,
-};
+use crate::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, Mass, PROTECT, RAIN, Terrain, VectorPart};
 
 /// Something that every model keeps.
 #[derive(Debug, Clone, Copy)]
@@ -120,7 +118,7 @@ fn furnish(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
         let floats = |greatest: f64| Cells::Float(Field::generate(size, |i, j| (greatest * unit(i, j)) as f32));
         let cells = match spec.cells {
             CellType::Height => Cells::Height(Field::generate(size, |i, j| Height::saturating(3.0 * unit(i, j)))),
-            CellType::Float if STANDING.contains(spec) => {
+            CellType::Float if spec.traits.mass == Mass::Water => {
                 Cells::Float(Field::generate(size, |i, j| 3.0 * unit(i, j) as f32))
             }
             CellType::Float if spec.unit == "m" => {
@@ -252,7 +250,7 @@ fn rolled(terrain: &Terrain, by: [usize; 2]) -> Terrain {
             Cells::Float(f) => Cells::Float(field(f, by)),
             Cells::Count(f) => Cells::Count(field(f, by)),
         };
-        (name.clone(), Layer { cells, ..layer.clone() })
+        (name.clone(), layer.with_cells(cells))
     });
     let grid = &terrain.grid;
     let origin = [0, 1].map(|axis| (grid.origin[axis] + by[axis] as i64) % grid.world[axis] as i64);
@@ -316,7 +314,7 @@ fn transform(specs: &[LayerSpec], terrain: &Terrain, turn: Turn) -> Terrain {
 fn turn_vectors(specs: &[LayerSpec], terrain: &mut Terrain, turn: Turn) {
     // Where a step eastward and a step southward from the middle of a 3 × 3 map lead.
     let [east, south] = [(1, 2), (2, 1)].map(|(i, j)| turn([3, 3], i, j).1.map(|k| k as f32 - 1.0));
-    let parts = |part: VectorPart| specs.iter().filter(move |spec| spec.part == part).map(|spec| spec.name);
+    let parts = |part: VectorPart| specs.iter().filter(move |spec| spec.traits.part == part).map(|spec| spec.name);
     for names in parts(VectorPart::East).zip(parts(VectorPart::South)).map(|(x, y)| [x, y]) {
         let [Some(x), Some(y)] = names.map(|name| Some(terrain.layers.get(name)?.cells.to_float())) else {
             continue;
@@ -464,6 +462,8 @@ fn declaration(model: &dyn Model) -> Result<(), How> {
         ask(known.iter().any(is_known), || format!("{name} is left and not declared"))?;
     }
     ask(terrain.loose.is_none() || about.writes.contains(&LOOSE), || "loose ground is made and not declared".into())?;
+    let is_exact = |spec: &LayerSpec| spec.traits.mass != Mass::Solid || spec.cells == CellType::Height;
+    ask(about.writes.iter().all(is_exact), || "a layer that counts as solid has cells other than heights".into())?;
     let left = |(name, rows): (&String, &crate::terrain::Table)| {
         rows.carried().is_some() || !about.tables.contains(&name.as_str())
     };

@@ -11,7 +11,7 @@ use crate::model::{Budget, Stepper, Tick};
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Grid, Topology};
 use crate::terrain::height::Height;
-use crate::terrain::{Cells, Coarser, Layer, Terrain};
+use crate::terrain::{Cells, Coarser, Terrain};
 
 /// `inner` at work on blocks of `factor` × `factor` cells, `rounds` of its `steps` to one of ours.
 pub struct Coarsened {
@@ -124,7 +124,7 @@ pub(crate) fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
     };
     let layers = terrain.layers.iter().filter_map(|(name, layer)| {
         let Cells::Float(field) = &layer.cells else { return None };
-        let block = |i: usize, j: usize| match layer.coarser {
+        let block = |i: usize, j: usize| match layer.traits.coarser {
             Coarser::Mean => {
                 let [rows, cols] = spans(i, j);
                 let count = (rows.len() * cols.len()) as f32;
@@ -137,9 +137,8 @@ pub(crate) fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
             }
             Coarser::Empty => 0.0,
         };
-        let is_read = layer.coarser != Coarser::Empty;
-        is_read
-            .then(|| (name.clone(), Layer { cells: Cells::Float(Field::generate(grid.size, block)), ..layer.clone() }))
+        let is_read = layer.traits.coarser != Coarser::Empty;
+        is_read.then(|| (name.clone(), layer.with_cells(Cells::Float(Field::generate(grid.size, block)))))
     });
     let nodata = terrain.nodata.as_ref().map(|mask| {
         Field::generate(grid.size, |i, j| {
@@ -189,7 +188,7 @@ fn lay_back(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, fact
         *ground = Height(kept as i32);
     });
     for (name, layer) in &small.layers {
-        let blank = || Layer { cells: Cells::zeros(layer.cells.cell_type(), fine.size), ..layer.clone() };
+        let blank = || layer.with_cells(Cells::zeros(layer.cells.cell_type(), fine.size));
         match (&layer.cells, &mut terrain.layers.entry(name.clone()).or_insert_with(blank).cells) {
             (Cells::Height(from), Cells::Height(to)) => {
                 let amounts: Vec<i64> = from.as_slice().iter().map(|h| i64::from(h.0) * area).collect();

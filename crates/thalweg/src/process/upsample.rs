@@ -8,7 +8,7 @@
 use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::{Grid, Topology};
 use crate::terrain::height::Height;
-use crate::terrain::{Cells, Finer, Layer, Terrain};
+use crate::terrain::{Cells, Finer, Terrain};
 
 /// The grid of the same world with cells of half the width.
 pub fn grid(grid: &Grid) -> Grid {
@@ -35,20 +35,20 @@ pub fn terrain(terrain: &Terrain) -> Terrain {
     let ground = ground(&terrain.ground, outside, topology);
     let layers = terrain.layers.iter().map(|(name, layer)| {
         let cells = match &layer.cells {
-            Cells::Height(field) => Cells::Height(match layer.finer {
+            Cells::Height(field) => Cells::Height(match layer.traits.finer {
                 Finer::Same => copied(field),
                 Finer::Smooth => thicknesses(field, outside, topology),
                 Finer::Level => pools(field, &ground),
                 Finer::Halved => copied(field).map(|h| Height(h.0 / 2)),
             }),
-            Cells::Float(field) => Cells::Float(match layer.finer {
+            Cells::Float(field) => Cells::Float(match layer.traits.finer {
                 Finer::Same => copied(field),
                 Finer::Smooth | Finer::Level => depths(field, topology),
                 Finer::Halved => copied(field).map(|x| 0.5 * x),
             }),
             Cells::Count(field) => Cells::Count(copied(field)),
         };
-        (name.clone(), Layer { cells, ..layer.clone() })
+        (name.clone(), layer.with_cells(cells))
     });
     Terrain {
         grid: grid(&terrain.grid),

@@ -254,7 +254,7 @@ fn remake(terrain: &Terrain, grid: Grid, ground: Kernel, layers: Kernel) -> Resu
                 Cells::Count(remade(&convex, &|i, j| f64::from(field[(i, j)])).map(|x| (x + 0.5) as u32))
             }
         };
-        Layer { cells, ..layer.clone() }
+        layer.with_cells(cells)
     };
     let [rows, cols] = &smooth;
     let mut out = Terrain::from_ground(grid, heights(&smooth, &terrain.ground))?;

@@ -28,7 +28,7 @@ use crate::recipe::strokes;
 use crate::recipe::{Beyond, Coarsest, LocalFrom, Recipe, Stage};
 use crate::sketch::Sketch;
 use crate::terrain::grid::Grid;
-use crate::terrain::{STANDING, Terrain};
+use crate::terrain::{Mass, Terrain};
 
 /// What one turn did: a stage on one level, or a step from level to level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -326,7 +326,7 @@ impl Run {
             Some(stage) => {
                 if !stage.muted {
                     let layers = layers::fetch_all(stage, &self.recipe.folder, &self.terrain, &self.grids)?;
-                    let gives_water = layers.iter().any(|(spec, _)| STANDING.contains(spec));
+                    let gives_water = layers.iter().any(|(spec, _)| spec.traits.mass == Mass::Water);
                     let before = if gives_water { self.terrain.standing() } else { 0.0 };
                     layers::put(stage, layers, &mut self.terrain)?;
                     sketched::put_factors(self.sketch.as_ref(), stage, &mut self.terrain, &self.grids)?;

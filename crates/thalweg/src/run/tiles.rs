@@ -8,7 +8,7 @@ use crate::base::rng::Key;
 use crate::model::{Model, Reach, Tick};
 use crate::terrain::field::Window;
 use crate::terrain::grid::SIDES;
-use crate::terrain::{Cells, Layer, Table, Terrain, within};
+use crate::terrain::{Cells, Table, Terrain, within};
 
 /// Runs all steps of `model` over `terrain` by tiles of at most `tile` cells a side.
 ///
@@ -119,7 +119,7 @@ fn merge(next: &mut Terrain, part: &Terrain, core: Window, around: Window) -> Re
         all.paste(loose, from, core.start);
     }
     for (name, layer) in &part.layers {
-        let blank = || Layer { cells: Cells::zeros(layer.cells.cell_type(), next.grid.size), ..layer.clone() };
+        let blank = || layer.with_cells(Cells::zeros(layer.cells.cell_type(), next.grid.size));
         next.layers.entry(name.clone()).or_insert_with(blank).cells.paste(&layer.cells, from, core.start);
     }
     let core_grid = next.grid.window(core);

@@ -35,6 +35,7 @@ use crate::terrain::grid::Grid;
 
 pub(crate) use drawn::PathOrLines;
 pub use drawn::SketchFrom;
+pub use factors::FACTORS;
 pub use kept::Keeping;
 
 /// The longest file that is read.

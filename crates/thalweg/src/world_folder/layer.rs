@@ -5,8 +5,7 @@ use crate::pictures::layer::{LayerOptions, layer};
 use crate::pictures::momentum::{MOMENTUM, momentum};
 use crate::pictures::picture::Picture;
 use crate::products::wetness::{WetnessRules, wetness};
-use crate::terrain::{LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain, WETNESS};
-use crate::world_folder::SHOWN;
+use crate::terrain::{Hue, LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain, WETNESS};
 
 /// Draws a layer over grey relief: one that the terrain has, `loose`, `momentum` (both of its parts at once), or `wetness`, which is
 /// worked out where there is none. `max_size` bounds the map's longer side in pixels; with `None` a pixel is a cell.
@@ -14,23 +13,21 @@ use crate::world_folder::SHOWN;
 /// # Errors
 /// When there is no such layer, or its values cannot be drawn.
 pub fn draw_layer(terrain: &Terrain, name: &str, scale_bar: bool, max_size: Option<usize>) -> Result<Picture> {
-    let shown = |unit| LayerOptions { title: name, scale_bar, max_size, ..LayerOptions::fitting(name, unit) };
+    let shown = |hue, unit| LayerOptions { title: name, scale_bar, max_size, ..LayerOptions::fitting(hue, unit) };
     if name == MOMENTUM {
         let parts = [MOMENTUM_X, MOMENTUM_Y].map(|spec| terrain.float(&spec).ok_or(spec));
         let [Ok(east), Ok(south)] = parts else { return Err(unknown(terrain, name)) };
-        return momentum(terrain, east, south, &shown(MOMENTUM_X.unit));
+        return momentum(terrain, east, south, &shown(Hue::Plain, MOMENTUM_X.unit));
     }
     if name == WETNESS.name && !terrain.layers.contains_key(name) {
-        return layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown(WETNESS.unit));
+        return layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown(WETNESS.traits.hue, WETNESS.unit));
     }
     let loose = terrain.loose.as_ref().filter(|_| name == LOOSE.name);
-    let values = match (loose, terrain.layers.get(name)) {
-        (Some(loose), _) => loose.map(|h| h.metres_f32()),
-        (None, Some(layer)) => layer.cells.to_float(),
-        (None, None) => return Err(unknown(terrain, name)),
-    };
-    let unit = SHOWN.iter().find(|spec| spec.name == name).map_or("", |spec| spec.unit);
-    layer(terrain, &values, &shown(unit))
+    match (loose, terrain.layers.get(name)) {
+        (Some(loose), _) => layer(terrain, &loose.map(|h| h.metres_f32()), &shown(LOOSE.traits.hue, LOOSE.unit)),
+        (None, Some(drawn)) => layer(terrain, &drawn.cells.to_float(), &shown(drawn.traits.hue, &drawn.unit)),
+        (None, None) => Err(unknown(terrain, name)),
+    }
 }
 
 fn unknown(terrain: &Terrain, name: &str) -> Error {

@@ -6,15 +6,11 @@ mod values;
 use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
-use crate::models::drainage::BASIN;
 use crate::models::pipes::{PIPE_X, PIPE_Y};
 use crate::process::forest::TREES;
-use crate::terrain::{DISCHARGE, LOOSE, LayerSpec, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER};
+use crate::terrain::{DISCHARGE, LOOSE, LayerOverlay, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER};
 
 pub use legend::{Colours, OverlayLegend};
-
-/// Layers with an overlay of their own: none of them is offered by its bare name too.
-const NAMED: [LayerSpec; 7] = [DISCHARGE, SUSPENDED, SOIL, WATER, POOL, BASIN, TREE_DENSITY];
 
 /// What is shown over the land. [`Overlay::unit`] tells in which unit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -73,8 +69,8 @@ impl Overlay {
             (Self::Basins, true),
             (Self::Difference, true),
         ];
-        let others =
-            terrain.layers.keys().filter(|name| !NAMED.iter().any(|spec| spec.name == *name)).cloned().map(Self::Layer);
+        let others = terrain.layers.iter().filter(|(_, layer)| layer.traits.overlay == LayerOverlay::ByName);
+        let others = others.map(|(name, _)| Self::Layer(name.clone()));
         fixed.into_iter().filter(|(_, there)| *there).map(|(overlay, _)| overlay).chain(others).collect()
     }
 
@@ -159,10 +155,10 @@ fn capital(words: &str) -> String {
 mod tests {
     use super::*;
     use crate::pictures::colour::to_oklab;
-    use crate::terrain::Cells;
     use crate::terrain::field::Field;
     use crate::terrain::grid::Grid;
     use crate::terrain::height::Height;
+    use crate::terrain::{Cells, LayerSpec};
 
     /// Two valleys that fall to the south, apart by a ridge; 10 m cells.
     fn land() -> Terrain {
