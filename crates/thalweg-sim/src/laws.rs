@@ -23,9 +23,7 @@ use thalweg_core::declare::params::{ParamKind, Value};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::{Edge, Grid};
 use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{
-    CellType, Cells, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, STANDING, Terrain, VectorPart,
-};
+use thalweg_core::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, Mass, PROTECT, RAIN, Terrain, VectorPart};
 use thalweg_models::model::{Budget, Family, Model, Reach, Role, Tick};
 
 /// Something that every model keeps.
@@ -120,7 +118,7 @@ fn furnish(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
         let floats = |greatest: f64| Cells::Float(Field::generate(size, |i, j| (greatest * unit(i, j)) as f32));
         let cells = match spec.cells {
             CellType::Height => Cells::Height(Field::generate(size, |i, j| Height::saturating(3.0 * unit(i, j)))),
-            CellType::Float if STANDING.contains(spec) => {
+            CellType::Float if spec.traits.mass == Mass::Water => {
                 Cells::Float(Field::generate(size, |i, j| 3.0 * unit(i, j) as f32))
             }
             CellType::Float if spec.unit == "m" => {
@@ -316,7 +314,7 @@ fn transform(specs: &[LayerSpec], terrain: &Terrain, turn: Turn) -> Terrain {
 fn turn_vectors(specs: &[LayerSpec], terrain: &mut Terrain, turn: Turn) {
     // Where a step eastward and a step southward from the middle of a 3 × 3 map lead.
     let [east, south] = [(1, 2), (2, 1)].map(|(i, j)| turn([3, 3], i, j).1.map(|k| k as f32 - 1.0));
-    let parts = |part: VectorPart| specs.iter().filter(move |spec| spec.part == part).map(|spec| spec.name);
+    let parts = |part: VectorPart| specs.iter().filter(move |spec| spec.traits.part == part).map(|spec| spec.name);
     for names in parts(VectorPart::East).zip(parts(VectorPart::South)).map(|(x, y)| [x, y]) {
         let [Some(x), Some(y)] = names.map(|name| Some(terrain.layers.get(name)?.cells.to_float())) else {
             continue;
@@ -464,6 +462,8 @@ fn declaration(model: &dyn Model) -> Result<(), How> {
         ask(known.iter().any(is_known), || format!("{name} is left and not declared"))?;
     }
     ask(terrain.loose.is_none() || about.writes.contains(&LOOSE), || "loose ground is made and not declared".into())?;
+    let is_exact = |spec: &LayerSpec| spec.traits.mass != Mass::Solid || spec.cells == CellType::Height;
+    ask(about.writes.iter().all(is_exact), || "a layer that counts as solid has cells other than heights".into())?;
     let left = |(name, rows): (&String, &thalweg_core::terrain::Table)| {
         rows.carried().is_some() || !about.tables.contains(&name.as_str())
     };

@@ -60,32 +60,14 @@ pub enum Hue {
     Passing,
     /// Of what is wet.
     Wet,
+    /// As [`Hue::Wet`], for a share from 0 to 1, whose scale ends there.
+    WetShare,
     /// Of what is loose.
     Loose,
 }
 
-/// The declaration of a layer: what its name means wherever it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LayerSpec {
-    /// Its name: that of its file and in [`Terrain::layers`](crate::terrain::Terrain::layers).
-    pub name: &'static str,
-    /// Its unit; `1` for pure numbers.
-    pub unit: &'static str,
-    /// What a cell's value says.
-    pub meaning: &'static str,
-    /// Its cells' type.
-    pub cells: CellType,
-    /// What it becomes on finer cells.
-    pub finer: Finer,
-    /// What it becomes on coarser cells.
-    pub coarser: Coarser,
-    /// In which colours it is drawn.
-    pub hue: Hue,
-    /// Which part of a vector it is.
-    pub part: VectorPart,
-}
-
-/// Which part of a vector a layer is. Of a model's layers the first eastward part and the first southward one are a vector's, and so on.
+/// Which part of a vector a layer is. The first eastward and the first southward part among a model's layers are one
+/// vector, the second ones another, and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorPart {
     /// None: it has no direction.
@@ -96,51 +78,186 @@ pub enum VectorPart {
     South,
 }
 
+/// Which overlays show a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayerOverlay {
+    /// An overlay under the layer's own name, in the colours of its [`Hue`].
+    ByName,
+    /// An overlay that the library defines. The layer has no second one under its own name.
+    Dedicated,
+}
+
+/// Which functions read a layer back from a world's folder. Every layer of a world is written there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadBack {
+    /// None: other programs use the file.
+    Never,
+    /// `world_folder::read_shown`, which live views and Python use.
+    InViews,
+    /// `world_folder::read` as well.
+    Always,
+}
+
+/// Which mass balance counts the values of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mass {
+    /// None.
+    None,
+    /// The balance of solid ([`Terrain::solid`](crate::terrain::Terrain::solid)): the values are thicknesses of
+    /// sediment that the ground does not contain. Their cells are [`CellType::Height`], of which sums are exact.
+    Solid,
+    /// The balance of water ([`Terrain::standing`](crate::terrain::Terrain::standing)): the values are depths in
+    /// metres.
+    Water,
+}
+
+/// How long a layer stays in a terrain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Until something removes it.
+    World,
+    /// Until the running stage ends.
+    Stage,
+}
+
+/// The declaration of a layer. Code that treats some layers differently from others asks for what is declared here, and
+/// keeps no list of layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LayerSpec {
+    /// Identifies the layer: the key in [`Terrain::layers`](crate::terrain::Terrain::layers), and the stem of its
+    /// file's name.
+    pub name: &'static str,
+    /// Its unit; `1` for pure numbers.
+    pub unit: &'static str,
+    /// What a cell's value says.
+    pub meaning: &'static str,
+    /// Its cells' type.
+    pub cells: CellType,
+    /// How the library treats it.
+    pub traits: LayerTraits,
+}
+
+/// How the library treats a layer: the part of its declaration that a [`Layer`] in a terrain keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LayerTraits {
+    /// What it becomes on finer cells.
+    pub finer: Finer,
+    /// What it becomes on coarser cells.
+    pub coarser: Coarser,
+    /// In which colours it is drawn.
+    pub hue: Hue,
+    /// Which part of a vector it is.
+    pub part: VectorPart,
+    /// Which overlays show it.
+    pub overlay: LayerOverlay,
+    /// Which functions read it back from a world's folder.
+    pub in_world_folder: ReadBack,
+    /// Which mass balance counts its values.
+    pub mass: Mass,
+    /// Whether its values follow from where water stands or flows. A change of the ground makes them wrong, so a sketch
+    /// does not change the ground after the last stage that writes such a layer.
+    pub follows_water: bool,
+    /// How long it stays in a terrain.
+    pub lifetime: Lifetime,
+}
+
 impl LayerSpec {
+    const fn new([name, unit, meaning]: [&'static str; 3], cells: CellType, finer: Finer, coarser: Coarser) -> Self {
+        let traits = LayerTraits {
+            finer,
+            coarser,
+            hue: Hue::Plain,
+            part: VectorPart::None,
+            overlay: LayerOverlay::ByName,
+            in_world_folder: ReadBack::Never,
+            mass: Mass::None,
+            follows_water: false,
+            lifetime: Lifetime::World,
+        };
+        Self { name, unit, meaning, cells, traits }
+    }
+
     /// A layer of elevations or thicknesses: smooth on finer cells, empty on coarser ones.
     pub const fn heights(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
-        let (cells, finer, coarser) = (CellType::Height, Finer::Smooth, Coarser::Empty);
-        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain, part: VectorPart::None }
+        Self::new([name, unit, meaning], CellType::Height, Finer::Smooth, Coarser::Empty)
     }
 
     /// A layer of real numbers: the same on finer cells, their mean on coarser ones.
     pub const fn floats(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
-        let (cells, finer, coarser) = (CellType::Float, Finer::Same, Coarser::Mean);
-        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain, part: VectorPart::None }
+        Self::new([name, unit, meaning], CellType::Float, Finer::Same, Coarser::Mean)
     }
 
     /// A layer of counts: the same on finer cells, empty on coarser ones.
     pub const fn counts(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
-        let (cells, finer, coarser) = (CellType::Count, Finer::Same, Coarser::Empty);
-        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain, part: VectorPart::None }
+        Self::new([name, unit, meaning], CellType::Count, Finer::Same, Coarser::Empty)
     }
 
     /// The same layer, which becomes this on finer cells.
     #[must_use]
-    pub const fn finer(self, finer: Finer) -> Self {
-        Self { finer, ..self }
+    pub const fn finer(mut self, finer: Finer) -> Self {
+        self.traits.finer = finer;
+        self
     }
 
     /// The same layer, which becomes this on coarser cells.
     #[must_use]
-    pub const fn coarser(self, coarser: Coarser) -> Self {
-        Self { coarser, ..self }
+    pub const fn coarser(mut self, coarser: Coarser) -> Self {
+        self.traits.coarser = coarser;
+        self
     }
 
     /// The same layer, which is drawn in these colours.
     #[must_use]
-    pub const fn hue(self, hue: Hue) -> Self {
-        Self { hue, ..self }
+    pub const fn hue(mut self, hue: Hue) -> Self {
+        self.traits.hue = hue;
+        self
     }
 
     /// The same layer, which is this part of a vector.
     #[must_use]
-    pub const fn part(self, part: VectorPart) -> Self {
-        Self { part, ..self }
+    pub const fn part(mut self, part: VectorPart) -> Self {
+        self.traits.part = part;
+        self
     }
 
-    /// A layer of unit, meaning and cells alone: one that nobody declared.
-    pub fn undeclared(cells: CellType) -> Self {
+    /// The same layer, which these overlays show.
+    #[must_use]
+    pub const fn overlay(mut self, overlay: LayerOverlay) -> Self {
+        self.traits.overlay = overlay;
+        self
+    }
+
+    /// The same layer, which these functions read back from a world's folder.
+    #[must_use]
+    pub const fn in_world_folder(mut self, read_back: ReadBack) -> Self {
+        self.traits.in_world_folder = read_back;
+        self
+    }
+
+    /// The same layer, which this mass balance counts.
+    #[must_use]
+    pub const fn mass(mut self, mass: Mass) -> Self {
+        self.traits.mass = mass;
+        self
+    }
+
+    /// The same layer, whose values follow from where water stands or flows.
+    #[must_use]
+    pub const fn following_water(mut self) -> Self {
+        self.traits.follows_water = true;
+        self
+    }
+
+    /// The same layer, which stays in a terrain so long.
+    #[must_use]
+    pub const fn lifetime(mut self, lifetime: Lifetime) -> Self {
+        self.traits.lifetime = lifetime;
+        self
+    }
+
+    /// The declaration of a layer that nobody declared: without name, unit and meaning.
+    pub const fn undeclared(cells: CellType) -> Self {
         match cells {
             CellType::Height => Self::heights("", "", ""),
             CellType::Float => Self::floats("", "", ""),
@@ -156,10 +273,8 @@ pub struct Layer {
     pub unit: String,
     /// What a value says.
     pub meaning: String,
-    /// What it becomes on finer cells.
-    pub finer: Finer,
-    /// What it becomes on coarser cells.
-    pub coarser: Coarser,
+    /// How the library treats it, as its declaration says.
+    pub traits: LayerTraits,
     /// The values, one a cell of the terrain.
     pub cells: Cells,
 }
@@ -167,13 +282,13 @@ pub struct Layer {
 impl Layer {
     /// A layer as it is declared, with these values.
     pub fn new(spec: &LayerSpec, cells: Cells) -> Self {
-        let LayerSpec { finer, coarser, .. } = *spec;
-        Self { unit: spec.unit.to_string(), meaning: spec.meaning.to_string(), finer, coarser, cells }
+        Self { unit: spec.unit.to_string(), meaning: spec.meaning.to_string(), traits: spec.traits, cells }
     }
 
     /// The same layer with other values, for a terrain of another size.
+    #[must_use]
     pub fn with_cells(&self, cells: Cells) -> Self {
-        Self { cells, ..self.clone() }
+        Self { unit: self.unit.clone(), meaning: self.meaning.clone(), traits: self.traits, cells }
     }
 }
 

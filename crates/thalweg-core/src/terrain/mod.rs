@@ -8,7 +8,10 @@ pub mod height;
 mod layer;
 mod table;
 
-pub use layer::{CellType, Cells, Coarser, Finer, Hue, Layer, LayerSpec, VectorPart};
+pub use layer::{
+    CellType, Cells, Coarser, Finer, Hue, Layer, LayerOverlay, LayerSpec, LayerTraits, Lifetime, Mass, ReadBack,
+    VectorPart,
+};
 pub use table::{CARRIED, Column, ColumnType, Table, within};
 
 use std::collections::BTreeMap;
@@ -42,91 +45,131 @@ pub struct Terrain {
     pub tables: BTreeMap<String, Table>,
 }
 
-/// The layers of water that stands on the ground.
-pub const STANDING: [LayerSpec; 2] = [WATER, POOL];
+/// Declares layers, and lists them all in [`LAYERS`].
+macro_rules! declare_layers {
+    ($($(#[$doc:meta])* pub const $name:ident: LayerSpec = $spec:expr;)*) => {
+        $($(#[$doc])* pub const $name: LayerSpec = $spec;)*
 
-/// The ground's declaration.
-pub const GROUND: LayerSpec = LayerSpec::heights("ground", "m", "Elevation of the surface.");
-/// The loose layer's declaration.
-pub const LOOSE: LayerSpec =
-    LayerSpec::heights("loose", "m", "Thickness of loose sediment or soil, the upper part of the ground.")
-        .hue(Hue::Loose);
-/// How hard bedrock is to dig.
-pub const HARDNESS: LayerSpec = LayerSpec::floats(
-    "hardness",
-    "1",
-    "Share of an intended cut that bedrock withstands: 0 is dug like loose ground, 1 not at all.",
-);
-/// Where rain falls.
-pub const RAIN: LayerSpec = LayerSpec::floats("rain", "1", "Share of the rain that falls here, 0 to 1.");
-/// By what the declared uplift is multiplied.
-pub const UPLIFT: LayerSpec = LayerSpec::floats("uplift", "1", "Factor of the uplift, 0 or more.").finer(Finer::Smooth);
-/// By what the declared erodibility is multiplied.
-pub const ERODIBILITY: LayerSpec =
-    LayerSpec::floats("erodibility", "1", "Factor of the erodibility, 0 or more.").finer(Finer::Smooth);
-/// What must not be dug.
-pub const PROTECT: LayerSpec = LayerSpec::floats(
-    "protect",
-    "1",
-    "Share of an intended cut, in loose ground and bedrock alike, that is withheld: 1 keeps the ground.",
-)
-.coarser(Coarser::Most);
-/// Water on the ground.
-pub const WATER: LayerSpec = LayerSpec::floats("water", "m", "Depth of water standing or flowing on the ground.")
-    .finer(Finer::Smooth)
-    .hue(Hue::Wet);
-/// Water at rest, exact to the unit.
-pub const POOL: LayerSpec =
-    LayerSpec::heights("pool", "m", "Depth of standing water, lakes and ponds: ground and depth together are level.")
-        .finer(Finer::Level)
-        .hue(Hue::Wet);
-/// Water passing.
-pub const DISCHARGE: LayerSpec =
-    LayerSpec::floats("discharge", "m³/s", "Water that runs through the cell, a mean that forgets slowly.")
-        .finer(Finer::Halved)
-        .hue(Hue::Passing);
-/// Water passing, eastward.
-pub const MOMENTUM_X: LayerSpec = LayerSpec::floats(
-    "momentum_x",
-    "m³/s",
-    "Eastward part of the discharge: times density and speed, the momentum that passes.",
-)
-.part(VectorPart::East)
-.finer(Finer::Halved);
-/// Water passing, southward.
-pub const MOMENTUM_Y: LayerSpec = LayerSpec::floats(
-    "momentum_y",
-    "m³/s",
-    "Southward part of the discharge: times density and speed, the momentum that passes.",
-)
-.part(VectorPart::South)
-.finer(Finer::Halved);
-/// How wet the ground is: no layer of a world, but worked out of its water by [`wetness`](thalweg_render::products::wetness::wetness).
-pub const WETNESS: LayerSpec =
-    LayerSpec::floats("wetness", "1", "How wet the ground is: 0 drained, 1 saturated.").hue(Hue::Wet);
-/// What the upper ground is.
-pub const SOIL: LayerSpec =
-    LayerSpec::counts("soil", "1", "Number of the kind of soil that lies here, in the table of kinds.");
-/// How firmly roots hold the ground.
-pub const TREE_DENSITY: LayerSpec =
-    LayerSpec::floats("tree_density", "1", "Sum of the root strengths of the trees here: 1 holds the ground wholly.");
-/// Of local levels: where each cell drains to, along the tree that they carry.
-pub const RECEIVER: LayerSpec = LayerSpec::counts(
-    "rec",
-    "1",
-    "Neighbour that the cell drains to: 0 E, 1 SE, 2 S, 3 SW, 4 W, 5 NW, 6 N, 7 NE, 8 out of the world or into the sea.",
-);
-/// Of local levels: each cell's catchment, as it was counted on the level on which its stream became a river.
-pub const CATCHMENT: LayerSpec = LayerSpec::floats("area", "m²", "Catchment of the cell.");
-/// Of local levels: lakes by number; how deep each is stands in [`POOL`].
-pub const LAKE: LayerSpec =
-    LayerSpec::counts("lake", "1", "Number of the lake that stands over the cell; 0 on dry land.");
-/// Of local levels of land that yields no water: hollows, in place of [`POOL`] and [`LAKE`].
-pub const HOLLOW: LayerSpec =
-    LayerSpec::heights("hollow", "m", "Depth of a dry hollow under its sill: what would be a lake if water came.");
-/// Sediment in the water; it counts as solid.
-pub const SUSPENDED: LayerSpec =
-    LayerSpec::heights("suspended", "m", "Sediment carried by the water, as thickness over the cell.").hue(Hue::Loose);
+        /// The layers that this module declares, in that order. Models declare further ones: `Models::declared_layers`
+        /// lists them all.
+        pub const LAYERS: &[LayerSpec] = &[$($name),*];
+    };
+}
+
+declare_layers! {
+    /// The ground's declaration.
+    pub const GROUND: LayerSpec = LayerSpec::heights("ground", "m", "Elevation of the surface.");
+    /// The loose layer's declaration.
+    pub const LOOSE: LayerSpec =
+        LayerSpec::heights("loose", "m", "Thickness of loose sediment or soil, the upper part of the ground.")
+            .hue(Hue::Loose)
+            .in_world_folder(ReadBack::Always);
+    /// How hard bedrock is to dig.
+    pub const HARDNESS: LayerSpec = LayerSpec::floats(
+        "hardness",
+        "1",
+        "Share of an intended cut that bedrock withstands: 0 is dug like loose ground, 1 not at all.",
+    );
+    /// Where rain falls.
+    pub const RAIN: LayerSpec = LayerSpec::floats("rain", "1", "Share of the rain that falls here, 0 to 1.");
+    /// By what the declared uplift is multiplied.
+    pub const UPLIFT: LayerSpec =
+        LayerSpec::floats("uplift", "1", "Factor of the uplift, 0 or more.").finer(Finer::Smooth);
+    /// By what the declared erodibility is multiplied.
+    pub const ERODIBILITY: LayerSpec =
+        LayerSpec::floats("erodibility", "1", "Factor of the erodibility, 0 or more.").finer(Finer::Smooth);
+    /// What must not be dug.
+    pub const PROTECT: LayerSpec = LayerSpec::floats(
+        "protect",
+        "1",
+        "Share of an intended cut, in loose ground and bedrock alike, that is withheld: 1 keeps the ground.",
+    )
+    .coarser(Coarser::Most);
+    /// Water on the ground.
+    pub const WATER: LayerSpec = LayerSpec::floats("water", "m", "Depth of water standing or flowing on the ground.")
+        .finer(Finer::Smooth)
+        .hue(Hue::Wet)
+        .overlay(LayerOverlay::Dedicated)
+        .in_world_folder(ReadBack::Always)
+        .mass(Mass::Water)
+        .following_water();
+    /// Water at rest, exact to the unit.
+    pub const POOL: LayerSpec =
+        LayerSpec::heights("pool", "m", "Depth of standing water, lakes and ponds: ground and depth together are level.")
+            .finer(Finer::Level)
+            .hue(Hue::Wet)
+            .overlay(LayerOverlay::Dedicated)
+            .in_world_folder(ReadBack::Always)
+            .mass(Mass::Water)
+            .following_water();
+    /// Water passing.
+    pub const DISCHARGE: LayerSpec =
+        LayerSpec::floats("discharge", "m³/s", "Water that runs through the cell, a mean that forgets slowly.")
+            .finer(Finer::Halved)
+            .hue(Hue::Passing)
+            .overlay(LayerOverlay::Dedicated)
+            .in_world_folder(ReadBack::Always)
+            .following_water();
+    /// Water passing, eastward.
+    pub const MOMENTUM_X: LayerSpec = LayerSpec::floats(
+        "momentum_x",
+        "m³/s",
+        "Eastward part of the discharge: times density and speed, the momentum that passes.",
+    )
+    .part(VectorPart::East)
+    .finer(Finer::Halved)
+    .in_world_folder(ReadBack::Always)
+    .following_water();
+    /// Water passing, southward.
+    pub const MOMENTUM_Y: LayerSpec = LayerSpec::floats(
+        "momentum_y",
+        "m³/s",
+        "Southward part of the discharge: times density and speed, the momentum that passes.",
+    )
+    .part(VectorPart::South)
+    .finer(Finer::Halved)
+    .in_world_folder(ReadBack::Always)
+    .following_water();
+    /// How wet the ground is. It is no layer of a world: [`wetness`](thalweg_render::products::wetness::wetness) computes it
+    /// from the world's water.
+    pub const WETNESS: LayerSpec =
+        LayerSpec::floats("wetness", "1", "How wet the ground is: 0 drained, 1 saturated.")
+            .hue(Hue::WetShare)
+            .following_water();
+    /// What the upper ground is.
+    pub const SOIL: LayerSpec =
+        LayerSpec::counts("soil", "1", "Number of the kind of soil that lies here, in the table of kinds.")
+            .overlay(LayerOverlay::Dedicated)
+            .in_world_folder(ReadBack::InViews);
+    /// How firmly roots hold the ground.
+    pub const TREE_DENSITY: LayerSpec =
+        LayerSpec::floats("tree_density", "1", "Sum of the root strengths of the trees here: 1 holds the ground wholly.")
+            .overlay(LayerOverlay::Dedicated)
+            .in_world_folder(ReadBack::InViews);
+    /// Of local levels: where each cell drains to, along the tree that they carry.
+    pub const RECEIVER: LayerSpec = LayerSpec::counts(
+        "rec",
+        "1",
+        "Neighbour that the cell drains to: 0 E, 1 SE, 2 S, 3 SW, 4 W, 5 NW, 6 N, 7 NE, 8 out of the world or into the sea.",
+    )
+    .following_water();
+    /// Of local levels: each cell's catchment, as it was counted on the level on which its stream became a river.
+    pub const CATCHMENT: LayerSpec = LayerSpec::floats("area", "m²", "Catchment of the cell.").following_water();
+    /// Of local levels: lakes by number; how deep each is stands in [`POOL`].
+    pub const LAKE: LayerSpec =
+        LayerSpec::counts("lake", "1", "Number of the lake that stands over the cell; 0 on dry land.").following_water();
+    /// Of local levels of land that yields no water: hollows, in place of [`POOL`] and [`LAKE`].
+    pub const HOLLOW: LayerSpec =
+        LayerSpec::heights("hollow", "m", "Depth of a dry hollow under its sill: what would be a lake if water came.")
+            .following_water();
+    /// Sediment in the water.
+    pub const SUSPENDED: LayerSpec =
+        LayerSpec::heights("suspended", "m", "Sediment carried by the water, as thickness over the cell.")
+            .hue(Hue::Loose)
+            .overlay(LayerOverlay::Dedicated)
+            .in_world_folder(ReadBack::InViews)
+            .mass(Mass::Solid);
+}
 
 impl Terrain {
     /// Flat ground at 0 m.
@@ -246,13 +289,19 @@ impl Terrain {
         })
     }
 
-    /// Solid in the terrain, in units of height (1/65 536 m) × cells: ground, what the water carries ([`SUSPENDED`]), and what the tables'
-    /// particles carry. With the budget's exported, added and rounded amounts it never changes.
+    /// Sums the solid in the terrain, in units of height (1/65 536 m) × cells: the ground, the layers of
+    /// [`Mass::Solid`], and the particles in tables. With the exported, added and rounded amounts of the budget it
+    /// never changes.
     pub fn solid(&self) -> i128 {
         let total = |field: &Field<Height>| field.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
-        let suspended = self.heights(&SUSPENDED).map_or(0, total);
+        let suspended = self.counted_as(Mass::Solid).filter_map(Cells::heights).map(total).sum::<i128>();
         let carried = self.tables.values().filter_map(|t| t.carried()).flatten();
         total(&self.ground) + suspended + carried.map(|c| i128::from(*c)).sum::<i128>()
+    }
+
+    /// Iterates over the cells of the layers that a mass balance counts.
+    fn counted_as(&self, mass: Mass) -> impl Iterator<Item = &Cells> {
+        self.layers.values().filter(move |layer| layer.traits.mass == mass).map(|layer| &layer.cells)
     }
 
     /// Inserts layer `spec` with the given cells, in place of one of its name; [`LOOSE`] becomes [`Terrain::loose`].
@@ -307,14 +356,15 @@ impl Terrain {
         Err(Error::layer(spec.name, format!("holds {} m at row {i}, column {j}; allowed is 0 or more", depths[k])))
     }
 
-    /// Water that stands on the ground, in m³.
+    /// Sums the water that stands on the ground, in m³: the layers of [`Mass::Water`].
     pub fn standing(&self) -> f64 {
-        let metres = |spec: &LayerSpec| match self.layers.get(spec.name).map(|layer| &layer.cells) {
-            Some(Cells::Float(field)) => field.as_slice().iter().map(|x| f64::from(*x)).sum::<f64>(),
-            Some(Cells::Height(field)) => field.as_slice().iter().map(|h| h.metres()).sum(),
-            _ => 0.0,
+        let metres = |cells: &Cells| match cells {
+            Cells::Float(field) => field.as_slice().iter().map(|x| f64::from(*x)).sum::<f64>(),
+            Cells::Height(field) => field.as_slice().iter().map(|h| h.metres()).sum(),
+            Cells::Count(_) => 0.0,
         };
-        STANDING.map(|spec| metres(&spec)).iter().sum::<f64>() * self.grid.cell_area()
+        // Beginning at 0: an empty sum is −0.
+        self.counted_as(Mass::Water).map(metres).fold(0.0, |sum, depth| sum + depth) * self.grid.cell_area()
     }
 
     /// Takes a layer's cells out; zeros where there are none of its type and size. The layer is put back by [`Terrain::insert`].

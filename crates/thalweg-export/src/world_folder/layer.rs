@@ -1,8 +1,7 @@
 //! The picture of a layer of a world, or of what is worked out of its layers.
 
-use crate::world_folder::SHOWN;
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::{LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain, WETNESS};
+use thalweg_core::terrain::{Hue, LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain, WETNESS};
 use thalweg_render::pictures::layer::{LayerOptions, layer};
 use thalweg_render::pictures::momentum::{MOMENTUM, momentum};
 use thalweg_render::pictures::picture::Picture;
@@ -14,23 +13,21 @@ use thalweg_render::products::wetness::{WetnessRules, wetness};
 /// # Errors
 /// When there is no such layer, or its values cannot be drawn.
 pub fn draw_layer(terrain: &Terrain, name: &str, scale_bar: bool, max_size: Option<usize>) -> Result<Picture> {
-    let shown = |unit| LayerOptions { title: name, scale_bar, max_size, ..LayerOptions::fitting(name, unit) };
+    let shown = |hue, unit| LayerOptions { title: name, scale_bar, max_size, ..LayerOptions::fitting(hue, unit) };
     if name == MOMENTUM {
         let parts = [MOMENTUM_X, MOMENTUM_Y].map(|spec| terrain.float(&spec).ok_or(spec));
         let [Ok(east), Ok(south)] = parts else { return Err(unknown(terrain, name)) };
-        return momentum(terrain, east, south, &shown(MOMENTUM_X.unit));
+        return momentum(terrain, east, south, &shown(Hue::Plain, MOMENTUM_X.unit));
     }
     if name == WETNESS.name && !terrain.layers.contains_key(name) {
-        return layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown(WETNESS.unit));
+        return layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown(WETNESS.traits.hue, WETNESS.unit));
     }
     let loose = terrain.loose.as_ref().filter(|_| name == LOOSE.name);
-    let values = match (loose, terrain.layers.get(name)) {
-        (Some(loose), _) => loose.map(|h| h.metres_f32()),
-        (None, Some(layer)) => layer.cells.to_float(),
-        (None, None) => return Err(unknown(terrain, name)),
-    };
-    let unit = SHOWN.iter().find(|spec| spec.name == name).map_or("", |spec| spec.unit);
-    layer(terrain, &values, &shown(unit))
+    match (loose, terrain.layers.get(name)) {
+        (Some(loose), _) => layer(terrain, &loose.map(|h| h.metres_f32()), &shown(LOOSE.traits.hue, LOOSE.unit)),
+        (None, Some(drawn)) => layer(terrain, &drawn.cells.to_float(), &shown(drawn.traits.hue, &drawn.unit)),
+        (None, None) => Err(unknown(terrain, name)),
+    }
 }
 
 fn unknown(terrain: &Terrain, name: &str) -> Error {

@@ -32,13 +32,10 @@ pub use frames::{Frames, FramesOptions};
 pub use layer::draw_layer;
 pub use lock::Lock;
 pub use read::{
-    cover_of, heights_in, is_of_another, keeps_recipe, read, read_shown, reads_of, recipe_of, rules_of, trees_of,
+    cover_of, heights_in, is_of_another, keeps_recipe, read, read_shown, read_with, reads_of, recipe_of, rules_of,
+    trees_of,
 };
 pub use states::{StateEvery, States};
-
-use thalweg_core::terrain::{
-    DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, SOIL, SUSPENDED, TREE_DENSITY, WATER,
-};
 
 /// Name of the report's file, which comes last: it says that all is there.
 pub const REPORT: &str = "report.json";
@@ -54,10 +51,3 @@ const MAP_PLACE: &str = "shaded.pgw";
 
 /// Trees, as a table and as points.
 const TREES: [&str; 2] = ["trees.csv", "trees.geojson"];
-
-/// The layers of a folder that pictures show.
-pub const SHOWN: [LayerSpec; 7] =
-    [WATER, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, LOOSE, thalweg_models::models::glacier::ICE];
-
-/// Further layers that a live view shows.
-const MORE: [LayerSpec; 3] = [SOIL, SUSPENDED, TREE_DENSITY];

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{HEIGHT, MORE, REPORT, SHOWN, TREES};
+use super::{HEIGHT, REPORT, TREES};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::{LayerSpec, Terrain};
+use thalweg_core::terrain::{ReadBack, Terrain};
 use thalweg_io::apart::same;
 use thalweg_io::trees::load_trees;
 use thalweg_io::{Format, LoadOptions, Sidecar, VrtWindows, load, load_layer_of, plain};
+use thalweg_models::models::Models;
 use thalweg_models::process::forest::{Forest, Tree};
 use thalweg_models::rocks::Rock;
 use thalweg_render::products::textures::{GroundCover, TextureRules};
@@ -16,20 +17,29 @@ use thalweg_sim::recipe::{RECIPE_FILE, Recipe};
 /// The longest report that is looked into.
 const LONGEST: u64 = 16 << 20;
 
-/// A terrain, and warnings in words. `path` is a file, or a folder that was written as a world's or by
-/// [a survey](crate::survey::Survey::draft) with runoff: then with the layers of [`SHOWN`] and, from its recipe, edges and sea level.
+/// A terrain, and warnings in words. `path` is a file, or a folder that was written as a world's or by [a
+/// survey](crate::survey::Survey::draft) with runoff: then with the layers of [`ReadBack::Always`] and, from its
+/// recipe, edges and sea level.
 ///
 /// # Errors
 /// When a file cannot be read, or a layer is not of the heights' size; a folder without heights.
 pub fn read(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
+    read_with(path, options, &Models::default())
+}
+
+/// As [`read`], for a world that a caller's own models may have made: layers that these declare are read back too.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(path: &Path, options: &LoadOptions, models: &Models) -> Result<(Terrain, Vec<String>)> {
     if !path.is_dir() {
         let loaded = load(path, options)?;
         return Ok((loaded.terrain, loaded.warnings));
     }
     let loaded = load(heights_in(path)?, options)?;
     let mut terrain = loaded.terrain;
-    add_layers(path, &SHOWN, &mut terrain)?;
-    if let Some(recipe) = recipe_of(path)? {
+    add_layers(path, ReadBack::Always, models, &mut terrain)?;
+    if let Some(recipe) = file_in(path, RECIPE_FILE).map(|file| Recipe::read_with(&file, models)).transpose()? {
         terrain.grid = recipe.framed(terrain.grid)?;
     }
     Ok((terrain, loaded.warnings))
@@ -44,13 +54,13 @@ pub fn heights_in(path: &Path) -> Result<PathBuf> {
     file_in(path, HEIGHT).ok_or_else(|| Error::file(path, problem))
 }
 
-/// As [`read`], with all that a live view shows: soil, what water carries, and the trees.
+/// As [`read`], with all that a live view shows: also the layers of [`ReadBack::InViews`], and the trees.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_shown(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
     let (mut terrain, mut warnings) = read(path, options)?;
-    add_layers(path, &MORE, &mut terrain)?;
+    add_layers(path, ReadBack::InViews, &Models::default(), &mut terrain)?;
     let (trees, said) = trees_of(path, None, &terrain)?;
     warnings.extend(said);
     if !trees.is_empty() {
@@ -76,8 +86,10 @@ pub fn reads_of(path: &Path) -> Vec<PathBuf> {
         let laid = laid.iter().flat_map(VrtWindows::files).map(Path::to_path_buf);
         return Sidecar::files(path).into_iter().chain(laid).collect();
     }
-    let layers = SHOWN.iter().chain(&MORE).map(|spec| format!("{}.tif", spec.name));
-    let names = layers.chain([HEIGHT, RECIPE_FILE, TREES[0]].map(String::from));
+    let layers = Models::default().declared_layers();
+    let layers = layers.iter().filter(|spec| spec.traits.in_world_folder != ReadBack::Never);
+    let names =
+        layers.map(|spec| format!("{}.tif", spec.name)).chain([HEIGHT, RECIPE_FILE, TREES[0]].map(String::from));
     names.filter_map(|name| file_in(path, &name)).collect()
 }
 
@@ -120,8 +132,10 @@ pub fn keeps_recipe(folder: &Path, recipe: &Recipe, file: &Path) -> bool {
     same(file, &folder.join(RECIPE_FILE)) && recipe.within(folder).is_ok_and(is_kept)
 }
 
-fn add_layers(folder: &Path, specs: &[LayerSpec], terrain: &mut Terrain) -> Result<()> {
-    for spec in specs {
+/// Adds the layers that are declared so and have a file in the folder.
+fn add_layers(folder: &Path, read_back: ReadBack, models: &Models, terrain: &mut Terrain) -> Result<()> {
+    let declared = models.declared_layers();
+    for spec in declared.iter().filter(|spec| spec.traits.in_world_folder == read_back) {
         if let Some(file) = file_in(folder, &format!("{}.tif", spec.name)) {
             let cells = load_layer_of(file, terrain, spec)?;
             terrain.insert(spec, cells)?;

@@ -5,7 +5,7 @@ use thalweg_core::base::error::Result;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, DISCHARGE, Hue, LayerSpec, POOL, RAIN, Terrain};
+use thalweg_core::terrain::{Cells, DISCHARGE, Hue, LayerOverlay, LayerSpec, POOL, RAIN, Terrain};
 use thalweg_core::{choice, params};
 use thalweg_flow as flow;
 use thalweg_flow::accumulate::{SHARES, shares};
@@ -66,22 +66,27 @@ pub const ACCUMULATION: LayerSpec = LayerSpec::floats(
     "m²",
     "Area that drains through the cell, itself included, weighed by rain; 0 without data.",
 )
-.hue(Hue::Passing);
+.hue(Hue::Passing)
+.following_water();
 /// Which outlet a cell drains to: the number of its basin, 1 and more; 0 in the sea and without data.
 pub const BASIN: LayerSpec = LayerSpec::counts(
     "basin",
     "1",
     "Number of the basin, 1 and more: cells of one drain to one outlet; 0 in the sea and without data.",
-);
+)
+.overlay(LayerOverlay::Dedicated)
+.following_water();
 /// Where streams run: their order by Strahler, 1 and more; 0 where there is none.
 pub const STREAM_ORDER: LayerSpec =
-    LayerSpec::counts("stream_order", "1", "Strahler's order of the stream in the cell; 0 where there is none.");
+    LayerSpec::counts("stream_order", "1", "Strahler's order of the stream in the cell; 0 where there is none.")
+        .following_water();
 /// How deep lakes would stand, in units of [`Height`].
 pub const LAKE_DEPTH: LayerSpec = LayerSpec::heights(
     "lake_depth",
     "m",
     "Depth of the water if every depression stood full; 0 where the ground drains.",
-);
+)
+.following_water();
 
 /// Of slope, in multiple flow (Freeman 1991).
 const EXPONENT: f64 = 1.1;

@@ -31,7 +31,7 @@ pub mod volcano;
 
 use crate::model::{Model, Role};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::LayerSpec;
+use thalweg_core::terrain::{LAYERS, LayerSpec};
 
 /// Makes one model with default parameters.
 type Make = fn() -> Box<dyn Model>;
@@ -121,6 +121,23 @@ impl Models {
     /// The declaration of the layer of that name, the first where several models declare it; `None` where none does.
     pub fn layer(&self, name: &str) -> Option<LayerSpec> {
         self.layers().find(|spec| spec.name == name)
+    }
+
+    /// Returns every layer that is declared, each name once: those of [`Models::layers`], then the rest of [`LAYERS`].
+    /// Code that treats some layers differently filters this list by their [traits](thalweg_core::terrain::LayerTraits).
+    pub fn declared_layers(&self) -> Vec<LayerSpec> {
+        let mut declared: Vec<LayerSpec> = Vec::new();
+        for spec in self.layers().chain(LAYERS.iter().copied()) {
+            if !declared.iter().any(|known| known.name == spec.name) {
+                declared.push(spec);
+            }
+        }
+        declared
+    }
+
+    /// Returns the one of [`Models::declared_layers`] that has that name; `None` where none has it.
+    pub fn declared_layer(&self, name: &str) -> Option<LayerSpec> {
+        self.layer(name).or_else(|| LAYERS.iter().copied().find(|spec| spec.name == name))
     }
 }
 

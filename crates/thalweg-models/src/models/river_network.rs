@@ -127,15 +127,18 @@ pub const RIVER: LayerSpec = LayerSpec::counts(
     "river",
     "1",
     "Number of the river, from 1 on, whose water the cell is; 0 on dry ground, in lakes and the sea.",
-);
+)
+.following_water();
 /// Which lake a cell is in: the lake's number from 1 on, else 0.
-pub const LAKE: LayerSpec = LayerSpec::counts("lake", "1", "Number of the lake, from 1 on; 0 elsewhere.");
+pub const LAKE: LayerSpec =
+    LayerSpec::counts("lake", "1", "Number of the lake, from 1 on; 0 elsewhere.").following_water();
 /// How far a cell is from the nearest river, in metres.
 pub const RIVER_DISTANCE: LayerSpec = LayerSpec::floats(
     "river_distance",
     "m",
     "Distance to the nearest river; the length of the world's sides together where there is none.",
-);
+)
+.following_water();
 
 /// The table of rivers' points, a row a point, river by river. Its columns are `row` and `column` (world cell), `river` and `name`
 /// (numbers), `x` and `y` (metres eastward and southward from the world's north-western corner), `discharge` (m³/s), `width` and

@@ -124,7 +124,7 @@ pub fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
     };
     let layers = terrain.layers.iter().filter_map(|(name, layer)| {
         let Cells::Float(field) = &layer.cells else { return None };
-        let block = |i: usize, j: usize| match layer.coarser {
+        let block = |i: usize, j: usize| match layer.traits.coarser {
             Coarser::Mean => {
                 let [rows, cols] = spans(i, j);
                 let count = (rows.len() * cols.len()) as f32;
@@ -137,7 +137,7 @@ pub fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
             }
             Coarser::Empty => 0.0,
         };
-        let is_read = layer.coarser != Coarser::Empty;
+        let is_read = layer.traits.coarser != Coarser::Empty;
         is_read.then(|| (name.clone(), layer.with_cells(Cells::Float(Field::generate(grid.size, block)))))
     });
     let nodata = terrain.nodata.as_ref().map(|mask| {

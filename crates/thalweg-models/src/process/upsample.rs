@@ -35,13 +35,13 @@ pub fn terrain(terrain: &Terrain) -> Terrain {
     let ground = ground(&terrain.ground, outside, topology);
     let layers = terrain.layers.iter().map(|(name, layer)| {
         let cells = match &layer.cells {
-            Cells::Height(field) => Cells::Height(match layer.finer {
+            Cells::Height(field) => Cells::Height(match layer.traits.finer {
                 Finer::Same => copied(field),
                 Finer::Smooth => thicknesses(field, outside, topology),
                 Finer::Level => pools(field, &ground),
                 Finer::Halved => copied(field).map(|h| Height(h.0 / 2)),
             }),
-            Cells::Float(field) => Cells::Float(match layer.finer {
+            Cells::Float(field) => Cells::Float(match layer.traits.finer {
                 Finer::Same => copied(field),
                 Finer::Smooth | Finer::Level => depths(field, topology),
                 Finer::Halved => copied(field).map(|x| 0.5 * x),

@@ -19,7 +19,7 @@ const LEGEND: usize = 160;
 /// A ramp with its ends' values.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Legend {
+pub struct Legend<'a> {
     /// The ramp.
     pub ramp: &'static Ramp,
     /// Value at its start, in `unit`.
@@ -27,14 +27,14 @@ pub struct Legend {
     /// Value at its end, in `unit`.
     pub high: f64,
     /// Unit of both.
-    pub unit: &'static str,
+    pub unit: &'a str,
     /// Whether steps along the ramp are factors rather than differences (it is then said).
     pub log: bool,
 }
 
 /// The map with a strip of paper below it that carries a scale bar (`scale`: metres a pixel) on the left and a legend on
 /// the right; the map itself if neither is wanted. A map too narrow for them gets paper beside it.
-pub fn below(map: Picture, scale: Option<f64>, legend: Option<&Legend>) -> Picture {
+pub fn below(map: Picture, scale: Option<f64>, legend: Option<&Legend<'_>>) -> Picture {
     if scale.is_none() && legend.is_none() {
         return map;
     }
@@ -107,7 +107,7 @@ pub fn round_down(x: f64) -> f64 {
 }
 
 /// The texts at a legend's ends.
-pub fn ends(legend: &Legend) -> [String; 2] {
+pub fn ends(legend: &Legend<'_>) -> [String; 2] {
     let text = |x: f64| match x.abs() {
         a if a >= 1e6 || (a > 0.0 && a < 1e-3) => format!("{x:.1e}"),
         a if a >= 100.0 || x == libm::round(x) => format!("{x:.0}"),
@@ -119,7 +119,7 @@ pub fn ends(legend: &Legend) -> [String; 2] {
     [text(legend.low), format!("{}{unit}{log}", text(legend.high))]
 }
 
-fn draw_legend(picture: &mut Picture, [top, left]: [usize; 2], width: usize, legend: &Legend) {
+fn draw_legend(picture: &mut Picture, [top, left]: [usize; 2], width: usize, legend: &Legend<'_>) {
     for j in 0..width {
         picture.fill([top, left + j], [BAR, 1], srgb(legend.ramp.at(j as f32 / (width.max(2) - 1) as f32)));
     }

@@ -11,8 +11,7 @@ use crate::pictures::sample::quantile;
 use crate::pictures::shade::{brush, hatch};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::{Hue, Terrain, WETNESS};
-use thalweg_models::models::Models;
+use thalweg_core::terrain::{Hue, Terrain};
 
 /// Reflectance, 0 to 1, of the ground under the data.
 pub const GREY: f32 = 0.62;
@@ -29,7 +28,7 @@ pub struct LayerOptions<'a> {
     /// Values of the ramp's ends, the low one first; `None` takes what [`range()`] finds.
     pub range: Option<[f32; 2]>,
     /// The values' unit, for the legend.
-    pub unit: &'static str,
+    pub unit: &'a str,
     /// What is shown, as errors name it; it is not drawn.
     pub title: &'a str,
     /// Whether to draw a scale bar below.
@@ -55,19 +54,17 @@ impl Default for LayerOptions<'_> {
     }
 }
 
-impl LayerOptions<'_> {
-    /// Fitting colours and scale for a layer of that name and unit, as its declaration says: powers of ten for what passes, blues
-    /// for what is wet, earth for what is loose.
-    pub fn fitting(name: &str, unit: &'static str) -> Self {
-        let is_wetness = name == WETNESS.name;
-        let declared = if is_wetness { Some(WETNESS) } else { Models::default().layer(name) };
-        let (ramp, log) = match declared.map_or(Hue::Plain, |spec| spec.hue) {
-            Hue::Passing => (Ramp::water(), true),
-            Hue::Wet => (Ramp::water(), false),
-            Hue::Loose => (Ramp::sediment(), false),
-            Hue::Plain => (Ramp::viridis(), false),
+impl<'a> LayerOptions<'a> {
+    /// Returns colours and a scale for a layer that is declared with that hue and unit: powers of ten for what passes,
+    /// blues for what is wet, earth for what is loose.
+    pub fn fitting(hue: Hue, unit: &'a str) -> Self {
+        let (ramp, log, range) = match hue {
+            Hue::Passing => (Ramp::water(), true, None),
+            Hue::Wet => (Ramp::water(), false, None),
+            Hue::WetShare => (Ramp::water(), false, Some([0.0, 1.0])),
+            Hue::Loose => (Ramp::sediment(), false, None),
+            Hue::Plain => (Ramp::viridis(), false, None),
         };
-        let range = is_wetness.then_some([0.0, 1.0]);
         Self { ramp, log, range, unit, ..Self::default() }
     }
 }

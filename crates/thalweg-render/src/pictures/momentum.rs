@@ -114,6 +114,7 @@ fn wheel(map: Picture, scale: Option<f64>, words: &str) -> Picture {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::terrain::Hue;
     use thalweg_core::terrain::grid::Grid;
 
     fn flat() -> Terrain {
@@ -148,7 +149,7 @@ mod tests {
             momentum(&flat(), &east, &south, &LayerOptions { legend: false, ..LayerOptions::default() }).unwrap();
         assert!(bare.rgb.as_slice().iter().all(|p| *p == bare.rgb[(0, 0)]));
         for scale_bar in [false, true] {
-            let options = LayerOptions { scale_bar, ..LayerOptions::fitting(MOMENTUM, "m³/s") };
+            let options = LayerOptions { scale_bar, ..LayerOptions::fitting(Hue::Plain, "m³/s") };
             let picture = momentum(&flat(), &east, &south, &options).unwrap();
             assert_eq!(picture.rgb.rows(), 8 + furniture::HEIGHT);
             let strong = |p: &&[u8; 3]| p.iter().max().unwrap() - p.iter().min().unwrap() > 60;

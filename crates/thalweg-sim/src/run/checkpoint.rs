@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::recipe::Recipe;
 use crate::run::{Run, StageReport};
+use crate::sketch::FACTORS;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
 use thalweg_core::base::names::{from_text, to_text};
@@ -234,8 +235,7 @@ fn copied(terrain: &Terrain) -> Option<Terrain> {
             Cells::Float(field) => Cells::Float(field_of(field)?),
             Cells::Count(field) => Cells::Count(field_of(field)?),
         };
-        let Layer { finer, coarser, .. } = *layer;
-        Some(Layer { unit: layer.unit.clone(), meaning: layer.meaning.clone(), finer, coarser, cells })
+        Some(layer.with_cells(cells))
     };
     let column = |column: &Column| {
         Some(match column {
@@ -435,10 +435,14 @@ fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size, mod
         _ => None,
     };
     let layer = |kind: CellType| {
-        let declared = models.layer(&section.name).filter(|spec| spec.cells == kind);
-        let LayerSpec { finer, coarser, .. } = declared.unwrap_or_else(|| LayerSpec::undeclared(kind));
-        let cells = Cells::from_bytes(kind, size, bytes).ok()?;
-        Some(Layer { unit: section.unit.clone(), meaning: section.meaning.clone(), finer, coarser, cells })
+        let is_same = |spec: &LayerSpec| (spec.name, spec.meaning) == (&section.name, &section.meaning);
+        let of_sketch = FACTORS.into_iter().find(is_same);
+        let declared = of_sketch.or_else(|| models.declared_layer(&section.name)).filter(|spec| spec.cells == kind);
+        let layer = Layer::new(
+            &declared.unwrap_or_else(|| LayerSpec::undeclared(kind)),
+            Cells::from_bytes(kind, size, bytes).ok()?,
+        );
+        Some(Layer { unit: section.unit.clone(), meaning: section.meaning.clone(), ..layer })
     };
     let column = |kind: ColumnType| {
         let column = Column::from_bytes(kind, bytes).ok()?;

@@ -24,7 +24,7 @@ use thalweg_core::base::clock::Clock;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::params::{Value, Written};
 use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{STANDING, Terrain};
+use thalweg_core::terrain::{Mass, Terrain};
 use thalweg_io as io;
 use thalweg_models::model::{Budget, Model, Stepper, Tick};
 use thalweg_noise::given::springs::{self, SPRINGS, Spring};
@@ -324,7 +324,7 @@ impl Run {
             Some(stage) => {
                 if !stage.muted {
                     let layers = layers::fetch_all(stage, &self.recipe.folder, &self.terrain, &self.grids)?;
-                    let gives_water = layers.iter().any(|(spec, _)| STANDING.contains(spec));
+                    let gives_water = layers.iter().any(|(spec, _)| spec.traits.mass == Mass::Water);
                     let before = if gives_water { self.terrain.standing() } else { 0.0 };
                     layers::put(stage, layers, &mut self.terrain)?;
                     sketched::put_factors(self.sketch.as_ref(), stage, &mut self.terrain, &self.grids)?;

@@ -3,22 +3,14 @@
 use crate::plan::Turn;
 use crate::recipe::{Recipe, Stage};
 use crate::run::Run;
-use crate::sketch::Sketch;
+use crate::sketch::{FACTORS, Sketch};
 use thalweg_core::base::error::Result;
 use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{
-    Cells, DISCHARGE, ERODIBILITY, LAKE, Layer, LayerSpec, RECEIVER, STANDING, Terrain, UPLIFT,
-};
+use thalweg_core::terrain::{Cells, ERODIBILITY, Lifetime, Terrain, UPLIFT};
 use thalweg_models::model::{Budget, Family, Role};
 
 /// How often in a turn the ground is brought back to what is drawn: a stage may change it beyond that in a part of its steps only.
 const HOLDS: u64 = 8;
-
-/// Models that write one of these know where water is. What the last of them leaves is not changed: it would not be true any more.
-const WATER: [LayerSpec; 5] = [STANDING[0], STANDING[1], DISCHARGE, LAKE, RECEIVER];
-
-/// Says of a layer that it is a sketch's, for one stage.
-const MEANING: &str = "Factors of a sketch, for one stage.";
 
 /// The sketch of a recipe, checked against the world.
 pub fn read(recipe: &Recipe, grids: &[Grid]) -> Result<Option<Sketch>> {
@@ -38,7 +30,8 @@ pub fn put_factors(sketch: Option<&Sketch>, stage: &Stage, terrain: &mut Terrain
         return Ok(());
     };
     let Some(factors) = sketch.factors(terrain, first.cell) else { return Ok(()) };
-    for (spec, mut field) in [ERODIBILITY, UPLIFT].into_iter().zip(factors).filter(|(spec, _)| uses.contains(spec)) {
+    let specs = [ERODIBILITY, UPLIFT].into_iter().zip(FACTORS);
+    for ((spec, own), mut field) in specs.zip(factors).filter(|((spec, _), _)| uses.contains(spec)) {
         let is_given = stage.layers.contains_key(spec.name);
         if let Some(given) = terrain.float(&spec) {
             if !is_given {
@@ -46,18 +39,14 @@ pub fn put_factors(sketch: Option<&Sketch>, stage: &Stage, terrain: &mut Terrain
             }
             field.as_mut_slice().iter_mut().zip(given.as_slice()).for_each(|(factor, given)| *factor *= given);
         }
-        let mut layer = Layer::new(&spec, Cells::Float(field));
-        if !is_given {
-            layer.meaning = MEANING.into();
-        }
-        terrain.layers.insert(spec.name.to_string(), layer);
+        terrain.insert(if is_given { &spec } else { &own }, Cells::Float(field))?;
     }
     Ok(())
 }
 
 /// Takes them out again.
 pub fn take_factors(terrain: &mut Terrain) {
-    terrain.layers.retain(|_, layer| layer.meaning != MEANING);
+    terrain.layers.retain(|_, layer| layer.traits.lifetime != Lifetime::Stage);
 }
 
 impl Run {
@@ -79,8 +68,9 @@ impl Run {
         let is_last = !later.filter_map(|later| self.recipe.stages.get(later.stage?)).any(shapes);
         let is_ended = self.step >= steps;
         let is_shaping = |stage: &Stage| {
-            let knows_water = stage.model.about().writes.iter().any(|spec| WATER.contains(spec));
-            shapes(stage) && (!knows_water || (is_ended && !is_last))
+            // The water that the last of these stages leaves must stay true.
+            let follows_water = stage.model.about().writes.iter().any(|spec| spec.traits.follows_water);
+            shapes(stage) && (!follows_water || (is_ended && !is_last))
         };
         let stage = turn.stage.and_then(|stage| self.recipe.stages.get(stage));
         let part = |step: u32| u64::from(step) * HOLDS / u64::from(steps.max(1));

@@ -2,12 +2,21 @@
 
 use crate::sketch::shape::{Scale, course};
 use crate::sketch::{Sketch, SketchKind};
-use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::{ERODIBILITY, LayerSpec, Lifetime, Terrain, UPLIFT};
 
 /// By how much rivers cut more readily, and land rises less, on a river's line; and the same on a ridge's.
 const RIVER: [f64; 2] = [2.5, 0.85];
 const RIDGE: [f64; 2] = [0.75, 1.25];
+
+/// The declarations of [`Sketch::factors`]. They have the names of [`ERODIBILITY`] and [`UPLIFT`], which stages read,
+/// and are removed when the stage ends.
+pub const FACTORS: [LayerSpec; 2] = [for_one_stage(ERODIBILITY), for_one_stage(UPLIFT)];
+
+const fn for_one_stage(factor: LayerSpec) -> LayerSpec {
+    // A checkpoint has no other mark of these layers than this text.
+    LayerSpec { meaning: "Factors of a sketch, for one stage.", ..factor.lifetime(Lifetime::Stage) }
+}
 
 impl Sketch {
     /// Factors of erodibility and of uplift, in this order and of the terrain's size, for stages that read them: 1 away from lines. `None`

@@ -35,6 +35,7 @@ use thalweg_io::plain;
 
 pub(crate) use drawn::PathOrLines;
 pub use drawn::SketchFrom;
+pub use factors::FACTORS;
 pub use kept::Keeping;
 
 /// The longest file that is read.

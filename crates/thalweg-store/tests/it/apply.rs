@@ -12,7 +12,7 @@ use thalweg::model::{Family, Model, Reach, give};
 use thalweg::products::resample::crop;
 use thalweg::recipe::{From, LayerSource};
 use thalweg::terrain::field::{Field, Window};
-use thalweg::terrain::{CellType, Cells, LOOSE, STANDING};
+use thalweg::terrain::{CellType, Cells, LOOSE, Mass};
 use thalweg::{Grid, Height, Recipe, Run, Terrain, models};
 use thalweg_store::{Access, ApplyJob, Harm, Job, Level, Outcome, Plan, Pool, Store, Task, WindowedMap as _, Work};
 
@@ -62,7 +62,7 @@ fn recipe(model: &dyn Model, folder: &Path, terrain: &Terrain) -> Recipe {
         let floats = |most: f64| Cells::Float(Field::generate(size, |i, j| (most * unit(i, j)) as f32));
         let cells = match spec.cells {
             CellType::Height => Cells::Height(Field::generate(size, |i, j| Height::saturating(3.0 * unit(i, j)))),
-            CellType::Float if STANDING.contains(spec) => floats(3.0),
+            CellType::Float if spec.traits.mass == Mass::Water => floats(3.0),
             CellType::Float if spec.unit == "m" => floats(500.0),
             CellType::Float => floats(1.0),
             CellType::Count => Cells::Count(Field::generate(size, |i, j| (6.0 * unit(i, j)) as u32)),

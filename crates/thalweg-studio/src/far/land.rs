@@ -1,6 +1,7 @@
 //! A terrain as it goes from one thread of a browser to another.
 
 use serde::{Deserialize, Serialize};
+use thalweg::models::Models;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
@@ -63,14 +64,11 @@ impl Land {
         let mut terrain = Terrain::from_ground(self.grid, ground).map_err(|error| error.to_string())?;
         terrain.loose = self.loose.as_ref().map(heights);
         terrain.nodata = self.nodata.map(|mask| mask.0.map(|flag| *flag != 0));
+        let models = Models::default();
         for (name, unit, meaning, Plane(kind, bytes)) in self.layers {
             let cells = Cells::from_bytes(kind, terrain.grid.size, &bytes).map_err(|error| error.to_string())?;
-            let spec = match kind {
-                CellType::Height => LayerSpec::heights("", "", ""),
-                CellType::Float => LayerSpec::floats("", "", ""),
-                CellType::Count => LayerSpec::counts("", "", ""),
-            };
-            let mut layer = Layer::new(&spec, cells);
+            let declared = models.declared_layer(&name).filter(|spec| spec.cells == kind);
+            let mut layer = Layer::new(&declared.unwrap_or_else(|| LayerSpec::undeclared(kind)), cells);
             (layer.unit, layer.meaning) = (unit, meaning);
             terrain.layers.insert(name, layer);
         }

@@ -10,7 +10,7 @@ use thalweg::models::{self, Models};
 use thalweg::terrain::field::{Field, Window};
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
-use thalweg::terrain::{CellType, Coarser, Finer, Terrain};
+use thalweg::terrain::{CellType, Coarser, Finer, LAYERS, Terrain};
 
 /// Each model, with every optional layer switched on; those with a stride of their own also on a coarser copy of the ground.
 fn each(mut law: impl FnMut(&dyn Model)) {
@@ -140,15 +140,21 @@ fn a_layer_of_one_name_is_declared_alike_by_all() {
         assert_eq!(first, spec);
         assert_eq!(Models::default().layer(spec.name), Some(spec));
         let fits = match spec.cells {
-            CellType::Height => spec.coarser == Coarser::Empty,
-            CellType::Float => spec.finer != Finer::Level,
-            CellType::Count => spec.finer == Finer::Same && spec.coarser == Coarser::Empty,
+            CellType::Height => spec.traits.coarser == Coarser::Empty,
+            CellType::Float => spec.traits.finer != Finer::Level,
+            CellType::Count => spec.traits.finer == Finer::Same && spec.traits.coarser == Coarser::Empty,
         };
         assert!(fits, "{spec:?} cannot become that");
     }
+    for spec in LAYERS {
+        // A world's lakes and those of `river_network` are one layer, which each describes in its own words.
+        let known = Models::default().declared_layer(spec.name).expect("it is declared");
+        assert_eq!((known.unit, known.cells, known.traits), (spec.unit, spec.cells, spec.traits), "{}", spec.name);
+    }
     // What passes through a cell goes with the cell's width.
     let passing: Vec<&str> = seen.values().filter(|spec| spec.unit == "m³/s").map(|spec| spec.name).collect();
-    let halved: Vec<&str> = seen.values().filter(|spec| spec.finer == Finer::Halved).map(|spec| spec.name).collect();
+    let halved: Vec<&str> =
+        seen.values().filter(|spec| spec.traits.finer == Finer::Halved).map(|spec| spec.name).collect();
     assert_eq!(passing, halved);
 }
 

@@ -5,10 +5,14 @@ use std::path::Path;
 use crate::support::finish_run;
 use serde_json::Value;
 use thalweg::laws::LAWS;
-use thalweg::model::{About, Stepper};
+use thalweg::model::{About, Budget, Family, Stepper, Tick};
 use thalweg::models::{Models, manual};
+use thalweg::pictures::ramps::Ramp;
+use thalweg::products::overlay::{Colours, Overlay};
 use thalweg::recipe::schema;
-use thalweg::{Grid, Model, Recipe, Result, Run};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::{Cells, Hue, LayerOverlay, LayerSpec, Mass, ReadBack, Terrain};
+use thalweg::{Grid, Height, Model, Recipe, Result, Run, params, world_folder};
 
 #[path = "../../examples/own_model.rs"]
 #[allow(dead_code, reason = "its `main` is run as an example")]
@@ -120,4 +124,99 @@ fn a_checkpoint_amid_it_goes_on_to_the_same_bits() {
     assert_eq!(run.terrain().fingerprints(), whole.terrain().fingerprints());
     let problem = Run::resume(Path::new(&path)).err().expect("without the list").to_string();
     assert!(problem.contains("unknown model `terraces`"), "{problem}");
+}
+
+const MUD: LayerSpec = LayerSpec::heights("mud", "m", "Thickness of mud in suspension over the cell.")
+    .hue(Hue::Loose)
+    .mass(Mass::Solid)
+    .in_world_folder(ReadBack::Always);
+
+params! {
+    /// Mud: every cell of ground gives some of its height to a layer of mud.
+    ///
+    /// Source: none; this is a test.
+    pub struct Muddy {
+        /// Metres that each cell gives.
+        depth: f64 = 0.5, within 0.25..=1.0, unit "m", source "ours";
+    }
+}
+
+impl Model for Muddy {
+    fn about(&self) -> About {
+        About {
+            name: "muddy",
+            summary: "Every cell of ground gives some of its height to a layer of mud.",
+            source: "ours",
+            family: Family::Erosion,
+            uses: &[MUD],
+            writes: &[MUD],
+            placed: false,
+            ..About::default()
+        }
+    }
+
+    fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Stepper for Muddy {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+        let Cells::Height(mut mud) = terrain.take(&MUD) else { unreachable!("it is declared so") };
+        let depth = Height::from_metres(self.depth)?.0;
+        for k in 0..mud.len() {
+            let ground = terrain.ground.as_slice()[k].0;
+            let given = depth.min(ground - Height::MIN.0);
+            if terrain.nodata.as_ref().is_none_or(|mask| !mask.as_slice()[k]) {
+                terrain.ground.as_mut_slice()[k].0 -= given;
+                mud.as_mut_slice()[k].0 += given;
+            }
+        }
+        terrain.insert(&MUD, Cells::Height(mud))?;
+        Ok(Budget::default())
+    }
+}
+
+#[test]
+fn a_layer_of_its_own_is_treated_as_it_is_declared() {
+    LAWS.iter().filter(|law| ["mass", "declaration"].contains(&law.name)).for_each(|law| {
+        law.check(&Muddy::default()).expect(law.says);
+    });
+    let models = Models::default().with::<Muddy>().expect("its name is free");
+    let stages = ["model = \"gradient_noise\"\namplitude = 300.0", "model = \"muddy\""];
+    let text = stages.map(|stage| format!("[[stage]]\n{stage}\n")).concat();
+    let recipe = Recipe::parse_with(&format!("extent = [640.0, 480.0]\ncells = 32\n{text}"), &models);
+    let mut run = Run::new(recipe.expect("a recipe")).expect("it begins");
+    finish_run(&mut run);
+    let made = &run.terrain().layers[MUD.name];
+    let size = run.terrain().grid.size;
+    assert_eq!(made.cells, Cells::Height(Field::new(size, Height::from_metres(0.5).expect("in range"))));
+
+    // The balance of solid counts it.
+    let mut bare = run.terrain().clone();
+    bare.layers.clear();
+    let mud = 32_768 * (size[0] * size[1]) as i128;
+    assert_eq!(run.terrain().solid() - bare.solid(), mud);
+
+    // A world's folder and a checkpoint give it back, whose reader knows the model.
+    let folder = tempfile::tempdir().expect("a folder");
+    world_folder::export(&run, folder.path()).expect("it is written");
+    let (read, _) = world_folder::read_with(folder.path(), &Default::default(), &models).expect("it is read");
+    assert_eq!((&read.layers[MUD.name], read.solid()), (made, run.terrain().solid()));
+    let path = folder.path().join("run.thalweg");
+    run.save(&path, &Value::Null).expect("it is saved");
+    let (again, _) = Run::resume_with(&path, &models).expect("it is taken up");
+    assert_eq!(&again.terrain().layers[MUD.name], made);
+
+    // It is shown under its name and in the colours of its hue.
+    let overlay = Overlay::find(MUD.name, &read).expect("it is shown");
+    let legend = overlay.legend(&read, &overlay.values(&read, None).expect("it has values")).expect("it has colours");
+    assert_eq!((legend.ramp, legend.unit.as_str()), (Colours::Ramp(Ramp::sediment()), MUD.unit));
+    assert_eq!(Overlay::available(&read).iter().filter(|overlay| overlay.name() == MUD.name).count(), 1);
+
+    // Declared otherwise, it is neither counted nor shown.
+    let other = MUD.mass(Mass::None).overlay(LayerOverlay::Dedicated);
+    bare.insert(&other, made.cells.clone()).expect("it fits");
+    assert_eq!(run.terrain().solid() - bare.solid(), mud);
+    assert!(Overlay::find(MUD.name, &bare).is_err());
 }

@@ -17,7 +17,7 @@ use crate::process::slopes::SLOPE_LIMIT;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::params;
 use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT};
+use thalweg_core::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, ReadBack};
 
 params! {
     /// Snow above the snowline gathers to glaciers that flow down the valleys, and wear their beds: troughs with steep sides
@@ -136,7 +136,8 @@ params! {
 }
 
 /// Thickness of ice on the ground, in units of [`Height`](thalweg_core::terrain::height::Height).
-pub const ICE: LayerSpec = LayerSpec::heights("ice", "m", "Thickness of ice on the ground.");
+pub const ICE: LayerSpec =
+    LayerSpec::heights("ice", "m", "Thickness of ice on the ground.").in_world_folder(ReadBack::Always);
 /// Factor of the snow that falls by the model's parameters, 0 and more.
 pub const SNOW: LayerSpec =
     LayerSpec::floats("snow", "1", "Factor of the snow that gathers, 0 or more: over 1 where wind drifts it.");

@@ -142,20 +142,23 @@ params! {
 /// Speed in m/s in the pipe through the west side of each cell, above 0 eastward; there while the model runs.
 pub const PIPE_X: LayerSpec =
     LayerSpec::floats("pipe_x", "m/s", "Speed at which water runs eastward through the cell's west side.")
-        .part(VectorPart::East);
+        .part(VectorPart::East)
+        .following_water();
 /// Speed in m/s in the pipe through the north side of each cell, above 0 southward; there while the model runs.
 pub const PIPE_Y: LayerSpec =
     LayerSpec::floats("pipe_y", "m/s", "Speed at which water runs southward through the cell's north side.")
-        .part(VectorPart::South);
+        .part(VectorPart::South)
+        .following_water();
 /// What is yet to be dug of a unit of ground (1/65 536 m), 0 to 1; there while the model runs.
 pub const FRACTION: LayerSpec =
     LayerSpec::floats("fraction", "1", "Part of a unit of height that is to be dug and not yet is.");
 /// Eastward part of the water's velocity in m/s; left where [`Pipes::velocity`] is set.
 pub const VELOCITY_X: LayerSpec =
-    LayerSpec::floats("velocity_x", "m/s", "Velocity of the water, eastward.").part(VectorPart::East);
+    LayerSpec::floats("velocity_x", "m/s", "Velocity of the water, eastward.").part(VectorPart::East).following_water();
 /// Southward part of the water's velocity in m/s; left where [`Pipes::velocity`] is set.
-pub const VELOCITY_Y: LayerSpec =
-    LayerSpec::floats("velocity_y", "m/s", "Velocity of the water, southward.").part(VectorPart::South);
+pub const VELOCITY_Y: LayerSpec = LayerSpec::floats("velocity_y", "m/s", "Velocity of the water, southward.")
+    .part(VectorPart::South)
+    .following_water();
 
 /// Acceleration of gravity in m/s².
 const GRAVITY: f64 = 9.81;

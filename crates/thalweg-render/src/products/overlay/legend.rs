@@ -7,8 +7,8 @@ use crate::pictures::relief::Relief;
 use crate::pictures::sample::quantile;
 use crate::products::overlay::Overlay;
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::{DISCHARGE, Hue, LOOSE, SUSPENDED, Terrain, WATER};
 
 /// The colours of an overlay.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,6 +75,18 @@ impl OverlayLegend {
 }
 
 impl Overlay {
+    /// The colours of the layer that it shows; plain ones where it shows no layer.
+    fn hue(&self, terrain: &Terrain) -> Hue {
+        match self {
+            Self::WaterDepth => WATER.traits.hue,
+            Self::Discharge => DISCHARGE.traits.hue,
+            Self::Suspended => SUSPENDED.traits.hue,
+            Self::Loose => LOOSE.traits.hue,
+            Self::Layer(name) => terrain.layers.get(name).map_or(Hue::Plain, |layer| layer.traits.hue),
+            _ => Hue::Plain,
+        }
+    }
+
     /// The legend of these values, its ends chosen as for the library's maps.
     ///
     /// # Errors
@@ -83,7 +95,7 @@ impl Overlay {
         if values.size() != terrain.grid.size {
             return Err(Error::layer(self.name(), "values are not of the terrain's size"));
         }
-        let fitting = LayerOptions::fitting(self.name(), "");
+        let fitting = LayerOptions::fitting(self.hue(terrain), "");
         let (ramp, log) = match self {
             Self::Height => (Colours::Ramp(Ramp::land()), false),
             Self::Catchment => (Colours::Ramp(Ramp::water()), true),

@@ -6,15 +6,11 @@ mod values;
 use serde::{Deserialize, Serialize};
 
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::{DISCHARGE, LOOSE, LayerSpec, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER};
-use thalweg_models::models::drainage::BASIN;
+use thalweg_core::terrain::{DISCHARGE, LOOSE, LayerOverlay, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER};
 use thalweg_models::models::pipes::{PIPE_X, PIPE_Y};
 use thalweg_models::process::forest::TREES;
 
 pub use legend::{Colours, OverlayLegend};
-
-/// Layers with an overlay of their own: none of them is offered by its bare name too.
-const NAMED: [LayerSpec; 7] = [DISCHARGE, SUSPENDED, SOIL, WATER, POOL, BASIN, TREE_DENSITY];
 
 /// What is shown over the land. [`Overlay::unit`] tells in which unit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -73,8 +69,8 @@ impl Overlay {
             (Self::Basins, true),
             (Self::Difference, true),
         ];
-        let others =
-            terrain.layers.keys().filter(|name| !NAMED.iter().any(|spec| spec.name == *name)).cloned().map(Self::Layer);
+        let others = terrain.layers.iter().filter(|(_, layer)| layer.traits.overlay == LayerOverlay::ByName);
+        let others = others.map(|(name, _)| Self::Layer(name.clone()));
         fixed.into_iter().filter(|(_, there)| *there).map(|(overlay, _)| overlay).chain(others).collect()
     }
 
@@ -159,10 +155,10 @@ fn capital(words: &str) -> String {
 mod tests {
     use super::*;
     use crate::pictures::colour::to_oklab;
-    use thalweg_core::terrain::Cells;
     use thalweg_core::terrain::field::Field;
     use thalweg_core::terrain::grid::Grid;
     use thalweg_core::terrain::height::Height;
+    use thalweg_core::terrain::{Cells, LayerSpec};
 
     /// Two valleys that fall to the south, apart by a ridge; 10 m cells.
     fn land() -> Terrain {
