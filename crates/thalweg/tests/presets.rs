@@ -65,7 +65,7 @@ fn built(text: &str, cells: usize) -> Terrain {
 #[test]
 fn finer_presets_are_the_same_world() {
     for (name, text) in same::presets() {
-        if Recipe::parse(&text).expect("a preset").coarsest != Coarsest::None {
+        if Recipe::parse(&text).expect("a preset").levels().coarsest != Coarsest::None {
             continue;
         }
         let alike = same::likeness(&text, [128, 256], 64).expect("a preset runs");
@@ -78,7 +78,7 @@ fn finer_presets_are_the_same_world() {
 fn presets_in_levels_agree_and_look_like_land() {
     let mut problems = Vec::new();
     for (name, text) in same::presets() {
-        if Recipe::parse(&text).expect("a preset").coarsest == Coarsest::None {
+        if Recipe::parse(&text).expect("a preset").levels().coarsest == Coarsest::None {
             continue;
         }
         let (small, large) = (built(&text, 256), built(&text, 512));
@@ -115,7 +115,7 @@ fn drained(terrain: &Terrain) -> f64 {
 #[test]
 fn presets_of_one_level_drain() {
     for (name, text) in same::presets() {
-        if Recipe::parse(&text).expect("a preset").coarsest != Coarsest::None {
+        if Recipe::parse(&text).expect("a preset").levels().coarsest != Coarsest::None {
             continue;
         }
         for cells in long::or(vec![128], vec![128, 256, 512]) {
