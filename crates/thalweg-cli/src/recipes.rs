@@ -77,7 +77,7 @@ pub fn find(name: &str) -> Option<Result<Recipe>> {
 /// # Errors
 /// When it cannot be written.
 pub fn borrowed(recipe: Recipe) -> Result<Recipe> {
-    match recipe.from {
+    match recipe.dem() {
         Some(_) => lay_model(recipe, &own_folder()?),
         None => Ok(recipe),
     }
@@ -119,7 +119,7 @@ pub fn with_thumbnails() -> impl Iterator<Item = (&'static str, String, &'static
         let picture = THUMBNAILS.iter().find(|(known, _)| known == name);
         // Without room for its elevation model the studio says that the file is missing, when it is asked for.
         let placed = || {
-            let recipe = Recipe::parse(text).ok().filter(|recipe| recipe.from.is_some())?;
+            let recipe = Recipe::parse(text).ok().filter(|recipe| recipe.dem().is_some())?;
             Some(borrowed(recipe).ok()?.absolute().ok()?.to_toml())
         };
         (*name, placed().unwrap_or_else(|| (*text).to_string()), picture.map_or(&[] as &[u8], |(_, picture)| picture))
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn an_elevation_model_goes_with_the_process() {
         let own = borrowed(find("aged").unwrap().unwrap()).unwrap();
-        let path = own.folder.join(own.from.unwrap());
+        let path = own.folder.join(own.dem().unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), ELEVATION_MODEL.1);
         tidy();
         assert!(!path.exists() && !own.folder.exists());

@@ -13,6 +13,7 @@ use thalweg::knobs::Knobs;
 use thalweg::model::give;
 use thalweg::models::Models;
 use thalweg::presets;
+use thalweg::recipe::Start;
 use thalweg::rocks::Rock;
 use thalweg::terrain::grid::{Edges, SIDES};
 use thalweg::{Error, models};
@@ -104,7 +105,7 @@ impl Recipe {
     #[staticmethod]
     fn preset(name: &str) -> PyResult<Self> {
         let recipe = presets::find(name).map_err(raised)?;
-        Ok(Self { own_model: recipe.from.is_some(), recipe })
+        Ok(Self { own_model: recipe.dem().is_some(), recipe })
     }
 
     /// The recipe in a file; of an elevation model one in which water is let loose upon it.
@@ -118,7 +119,7 @@ impl Recipe {
     #[pyo3(signature = (text, folder=None, own_model=false))]
     fn parse(text: &str, folder: Option<PathBuf>, own_model: bool) -> PyResult<Self> {
         let mut recipe = thalweg::Recipe::parse_stages(text, &Models::default()).map_err(raised)?;
-        if recipe.extent.is_some() || recipe.from.is_some() {
+        if recipe.start != Start::Given {
             recipe = thalweg::Recipe::parse(text).map_err(raised)?;
         }
         recipe.folder = folder.unwrap_or_default();
@@ -173,11 +174,11 @@ impl Recipe {
         let (mut recipe, mut own_model) = (self.recipe.clone(), self.own_model);
         let turn = || {
             if let Some(from) = from_file {
-                if recipe.from.is_none() {
+                let Some(dem) = recipe.dem_mut() else {
                     let allowed = "a recipe that begins with an elevation model";
                     return Err(Error::value("from_file", &recipe.name, allowed));
-                }
-                recipe.from = Some(absolute(&from)?);
+                };
+                *dem = absolute(&from)?;
                 own_model = false;
             }
             recipe.cells = cells.unwrap_or(recipe.cells);
@@ -243,7 +244,7 @@ impl Recipe {
     /// Width and height in metres.
     #[getter]
     fn extent(&self) -> Option<[f64; 2]> {
-        self.recipe.extent
+        self.recipe.extent()
     }
 
     /// Sea level in metres.

@@ -62,7 +62,7 @@ impl Run {
             }
             None if own_model => over_own(recipe),
             None => {
-                if recipe.from.is_none() {
+                if recipe.dem().is_none() {
                     recipe.check_memory(&recipe.grid()?)?;
                 }
                 thalweg::Run::new(recipe)

@@ -16,7 +16,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::recipe::{Beyond, Coarsest, LocalFrom, Recipe, Stage, When};
+use crate::recipe::{Beyond, Coarsest, Levels, LocalFrom, Recipe, Stage, When};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
 use thalweg_core::declare::params::ParamType;
@@ -110,7 +110,7 @@ impl Recipe {
     pub fn framed(&self, mut grid: Grid) -> Result<Grid> {
         grid.edges = self.edges;
         grid.sea_level = self.sea_level.map(Height::from_metres).transpose()?;
-        if let Some(place) = &self.place {
+        if let Some(place) = self.place() {
             grid.georeference = Some(place.georeference(grid.cell));
         }
         grid.check()?;
@@ -150,7 +150,7 @@ impl Recipe {
     /// When there is no extent, the cells are too many, the coarsest level's doubled never come to them, its cells are
     /// too wide for the short side, or nothing is left of the map after the cut; as [`Recipe::framed`].
     pub fn grids(&self) -> Result<Vec<Grid>> {
-        let Some([width, height]) = self.extent else {
+        let Some([width, height]) = self.extent() else {
             return Err(Error::Recipe("has no `extent`; its grid comes from a file".into()));
         };
         let halvings = self.halvings()?;
@@ -158,11 +158,12 @@ impl Recipe {
         let size = [height, width].map(|side| whole(side, cell));
         // If the map is too large, its size is the one that was asked for.
         let map = Grid::new(size.map(|n| n << halvings), cell / f64::from(1u32 << halvings))?.size;
-        if self.cut[0] >= map[1] || self.cut[1] >= map[0] {
+        let cut = self.cut();
+        if cut[0] >= map[1] || cut[1] >= map[0] {
             let allowed = format!("fewer than the map's {} columns and {} rows", map[1], map[0]);
-            return Err(Error::value("cut", format!("{:?}", self.cut), allowed));
+            return Err(Error::value("cut", format!("{cut:?}"), allowed));
         }
-        let margin = (self.margin * size[0].min(size[1]) as f64).ceil() as usize;
+        let margin = (self.margin() * size[0].min(size[1]) as f64).ceil() as usize;
         let global = halvings - self.local_levels()?.min(halvings);
         let level = |k: u32| {
             let mut grid = Grid::new(size.map(|n| (n + 2 * margin) << k), cell / f64::from(1u32 << k))?;
@@ -179,8 +180,8 @@ impl Recipe {
     /// The map that a level of the recipe holds: without its margin, and without what is cut away of the last level.
     pub(crate) fn map_window(&self, level: &Grid) -> Option<Window> {
         let mut window = level.map_window()?;
-        if self.cut != [0, 0] && self.map_size().is_ok_and(|size| size == window.size) {
-            let [cols, rows] = self.cut;
+        if self.cut() != [0, 0] && self.map_size().is_ok_and(|size| size == window.size) {
+            let [cols, rows] = self.cut();
             window.size = [window.size[0].saturating_sub(rows).max(1), window.size[1].saturating_sub(cols).max(1)];
         }
         Some(window)
@@ -189,7 +190,7 @@ impl Recipe {
     /// Rows and columns of the map on its last level, before anything is cut away.
     fn map_size(&self) -> Result<Size> {
         let halvings = self.halvings()?;
-        let [width, height] = self.extent.unwrap_or_default();
+        let [width, height] = self.extent().unwrap_or_default();
         let cell = width.max(height) / (self.cells >> halvings) as f64;
         Ok([height, width].map(|side| whole(side, cell) << halvings))
     }
@@ -238,7 +239,7 @@ impl Recipe {
     /// # Errors
     /// As [`Recipe::grids`].
     pub fn limit_cells(&mut self, most: usize) -> Result<()> {
-        if self.extent.is_some() && self.cells > most {
+        if self.extent().is_some() && self.cells > most {
             self.cells = self.level_near(most)?;
         }
         Ok(())
@@ -246,28 +247,25 @@ impl Recipe {
 
     /// Whether it is built in levels of its own, and not on the grid that it is given.
     pub fn has_levels(&self) -> bool {
-        self.coarsest != Coarsest::None || self.beyond != Beyond::Global
+        self.levels() != Levels::default()
     }
 
     /// How many of its levels are local.
     ///
     /// # Errors
-    /// When there is no extent while levels beyond the global one are local, or the global level's cells doubled never
-    /// come to `cells`.
+    /// When the global level's cells doubled never come to `cells`.
     pub fn local_levels(&self) -> Result<u32> {
-        if self.beyond == Beyond::Global {
+        let (Some([width, height]), Beyond::Local { from: local_from }) = (self.extent(), self.levels().beyond) else {
             return Ok(0);
-        }
-        let [width, height] =
-            self.extent.ok_or_else(|| Error::Recipe("has no `extent`, with which `beyond` goes".into()))?;
+        };
         let cell = width.max(height) / self.cells as f64;
-        let is_global = |halved: &u32| match self.local_from {
+        let is_global = |halved: &u32| match local_from {
             LocalFrom::Auto => self.cells >> halved <= GLOBAL,
             LocalFrom::Cells(most) => self.cells >> halved <= most,
             LocalFrom::Width(least) => doubled(cell, *halved) >= least * 0.9995,
         };
         let mut levels = (0..31).find(|halved| is_global(halved) || self.cells >> halved <= 1).unwrap_or(31);
-        if self.local_from == LocalFrom::Auto {
+        if local_from == LocalFrom::Auto {
             levels = self.ends(cell).map(|(_, most)| most).fold(levels, u32::min);
         }
         let part = 1usize << levels;
@@ -276,7 +274,7 @@ impl Recipe {
             let allowed = format!("a multiple of {part}, for {levels} of its levels are local: {less} or {more}");
             return Err(Error::value("cells", self.cells, allowed));
         }
-        if let LocalFrom::Cells(from) = self.local_from
+        if let LocalFrom::Cells(from) = local_from
             && levels > 0
             && self.cells >> levels != from
         {
@@ -296,7 +294,9 @@ impl Recipe {
     /// As [`Recipe::local_levels`].
     pub fn global(&self) -> Result<Self> {
         let cells = self.cells >> self.local_levels()?;
-        Ok(Self { cells, beyond: Beyond::Global, local_from: LocalFrom::Auto, ..self.clone() })
+        let mut global = Self { cells, ..self.clone() };
+        global.set_beyond(Beyond::Global)?;
+        Ok(global)
     }
 
     /// How often the first level's cells are halved until there are `cells` on the long side.
@@ -310,7 +310,7 @@ impl Recipe {
 
     /// How often the first level's cells are halved until there are so many on the long side of the global level.
     fn global_halvings(&self, cells: usize) -> Result<u32> {
-        let first = match self.coarsest {
+        let first = match self.levels().coarsest {
             Coarsest::None => return Ok(0),
             Coarsest::Cells(first) => first,
             Coarsest::Auto => {
@@ -349,7 +349,7 @@ impl Recipe {
     /// The share by which whole cells miss the short side of the extent, where so many lie along the long side. The finer
     /// they are, the less.
     fn off(&self, cells: f64) -> f64 {
-        let Some([width, height]) = self.extent else { return 0.0 };
+        let Some([width, height]) = self.extent() else { return 0.0 };
         let (short, cell) = (width.min(height), width.max(height) / cells);
         (whole(short, cell) as f64 * cell / short - 1.0).abs()
     }
@@ -373,7 +373,7 @@ impl Recipe {
                     passes[number] += 1;
                 }
             }
-            if (self.margin > 0.0 || self.cut != [0, 0]) && level + 1 == counts[0] {
+            if (self.margin() > 0.0 || self.cut() != [0, 0]) && level + 1 == counts[0] {
                 turns.push(Turn { level, stage: None, trims: true, pass: 0 });
             }
         }

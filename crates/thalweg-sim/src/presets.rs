@@ -66,7 +66,7 @@ impl Preset {
 /// # Errors
 /// When the elevation model cannot be written.
 pub fn lay_model(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
-    if recipe.from.as_deref() == Some(Path::new(ELEVATION_MODEL.0)) {
+    if recipe.dem() == Some(Path::new(ELEVATION_MODEL.0)) {
         let path = folder.join(ELEVATION_MODEL.0);
         atomic(&path, |file| file.write_all(ELEVATION_MODEL.1).map_err(Error::io(&path, "write")))?;
         recipe.folder = absolute(folder)?;
@@ -98,7 +98,7 @@ mod tests {
             let recipe = preset.recipe().unwrap();
             assert_eq!(recipe.name, preset.name);
             assert!(!recipe.stages.is_empty() && !recipe.about.is_empty());
-            assert!(recipe.from.is_some() || recipe.grid().is_ok(), "{}", preset.name);
+            assert!(recipe.dem().is_some() || recipe.grid().is_ok(), "{}", preset.name);
         }
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("presets");
         let texts = std::fs::read_dir(folder).unwrap().filter(|entry| {

@@ -302,13 +302,15 @@ fn first(link: &str) -> Result<Recipe, String> {
 
 /// A preset's recipe that finds its elevation model, if it begins with one, in memory.
 fn placed(mut recipe: Recipe) -> Recipe {
-    recipe.from = recipe.from.map(held::path);
+    if let Some(from) = recipe.dem_mut() {
+        *from = held::path(&*from);
+    }
     recipe
 }
 
 fn presets() -> Vec<PresetCard> {
     let text = |preset: &thalweg::presets::Preset| match preset.recipe() {
-        Ok(recipe) if recipe.from.is_some() => placed(recipe).to_toml(),
+        Ok(recipe) if recipe.dem().is_some() => placed(recipe).to_toml(),
         _ => preset.text.to_string(),
     };
     PRESETS.iter().map(|preset| PresetCard { name: preset.name, text: text(preset), thumbnail: &[] }).collect()

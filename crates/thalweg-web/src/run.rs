@@ -36,7 +36,7 @@ pub fn build(recipe: &str, options: JsValue) -> Result<Terrain> {
         recipe.end_at(&label)?;
     }
     let progress = options.function("progress")?;
-    let run = match recipe.from {
+    let run = match recipe.dem() {
         Some(_) => over_own(recipe)?,
         None => {
             recipe.check_memory(&recipe.grid()?)?;

@@ -150,8 +150,8 @@ fn preset(name: &str) -> Outcome<Entry> {
     // Trees are grain, which takes room in a file.
     let side = if ["forest", "lakes"].contains(&name) { 400 } else { 448 };
     let recipe = presets::find(name).map_err(|error| error.to_string())?;
-    let in_levels = recipe.coarsest != Coarsest::None;
-    let cells = match (recipe.from.is_some(), in_levels) {
+    let in_levels = recipe.levels().coarsest != Coarsest::None;
+    let cells = match (recipe.dem().is_some(), in_levels) {
         (true, _) => "",
         (_, true) => " --cells 1024",
         _ => " --cells 768",

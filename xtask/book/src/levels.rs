@@ -101,8 +101,11 @@ fn write(name: &str, cells: usize, row: &str) -> Outcome {
 fn presets() -> Outcome<Vec<String>> {
     let recipes = PRESETS.iter().map(|preset| preset.recipe().map_err(|error| error.to_string()));
     let recipes = recipes.collect::<Outcome<Vec<_>>>()?;
-    let mut names: Vec<_> =
-        recipes.into_iter().filter(|recipe| recipe.coarsest != Coarsest::None).map(|recipe| recipe.name).collect();
+    let mut names: Vec<_> = recipes
+        .into_iter()
+        .filter(|recipe| recipe.levels().coarsest != Coarsest::None)
+        .map(|recipe| recipe.name)
+        .collect();
     names.sort();
     Ok(names)
 }

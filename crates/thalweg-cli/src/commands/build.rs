@@ -82,7 +82,7 @@ fn whole(args: &Build, Asked { recipe, own_model, dir }: Asked, voice: Voice) ->
 /// The run at its beginning. A preset's elevation model will be laid beside the world in the folder `own`, where one is given.
 fn begun(args: &Build, recipe: Recipe, own: Option<&Path>) -> Result<Run> {
     let options = LoadOptions { unit: args.unit.map(UnitWord::unit), ..LoadOptions::default() };
-    match (&recipe.from, own) {
+    match (recipe.dem(), own) {
         (None, _) => {
             recipe.check_memory(&recipe.grid()?)?;
             Run::new(recipe)
@@ -158,7 +158,7 @@ struct Asked {
 /// Finds what is to be built, as the command line says.
 fn resolve(args: &Build) -> Result<Asked> {
     let (mut recipe, is_preset) = found(&args.recipe)?;
-    let own_model = is_preset && recipe.from.is_some() && args.from.is_none();
+    let own_model = is_preset && recipe.dem().is_some() && args.from.is_none();
     override_in(&mut recipe, args)?;
     let by_itself = || folder(args, &recipe);
     let dir = args.out.clone().map_or_else(by_itself, Ok)?;
@@ -176,20 +176,20 @@ fn resolve(args: &Build) -> Result<Asked> {
 /// Overrides in a recipe what the command line says. Knobs come first: a parameter that is set is as it is set.
 fn override_in(recipe: &mut Recipe, args: &Build) -> Result<()> {
     if let Some(from) = &args.from {
-        if recipe.from.is_none() {
+        let Some(dem) = recipe.dem_mut() else {
             let allowed = "a recipe that begins with an elevation model, such as aged";
             return Err(Error::value("--from", &recipe.name, allowed));
-        }
+        };
         // Missing, before it is asked what format its ending names.
         std::fs::metadata(from).map_err(Error::io(from, "read"))?;
-        recipe.from = Some(output::absolute(from)?);
+        *dem = output::absolute(from)?;
     }
     if let Some(cells) = args.cells {
         recipe.cells = cells;
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);
     if let (Some(crs), Some(corner)) = (&args.crs, args.origin) {
-        recipe.place = Some(WorldPlace::new(crs, corner)?);
+        recipe.set_place(WorldPlace::new(crs, corner)?)?;
     }
     args.knobs.single()?.turn(recipe)?;
     each_once(&args.set)?;

@@ -106,7 +106,7 @@ fn terrain(args: &Picture, recipe: Option<Recipe>, voice: Voice) -> Result<(Terr
         let ramp = recipe_of(path)?.map_or(Ramp::land(), |recipe| recipe.ramp);
         return Ok((shown(path, &args.load, args.sea_level, voice)?, ramp));
     };
-    if recipe.from.is_none() {
+    if recipe.dem().is_none() {
         recipe.check_memory(&recipe.grid()?)?;
     }
     let mut run = start(recipe, voice)?;

@@ -78,7 +78,7 @@ fn opened(args: &Studio) -> Result<(thalweg::Recipe, Option<std::path::PathBuf>)
         _ => {}
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);
-    if recipe.from.is_none() {
+    if recipe.dem().is_none() {
         recipe.check_memory(&recipe.grid()?)?;
     }
     Ok((recipe, (own && thalweg::Recipe::is_named(&path)).then_some(path)))

@@ -254,7 +254,7 @@ fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choi
     let mut recipe = base.clone();
     match args.cells {
         Some(cells) => recipe.cells = cells,
-        None if recipe.extent.is_some() => recipe.cells = recipe.level_near(CELLS)?,
+        None if recipe.extent().is_some() => recipe.cells = recipe.level_near(CELLS)?,
         None => {}
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);
@@ -269,7 +269,7 @@ fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choi
     knobs.turn(&mut recipe)?;
     sets.into_iter().try_for_each(|(key, value)| set(&mut recipe, key, value))?;
     args.until.as_deref().map_or(Ok(()), |label| recipe.end_at(label))?;
-    if recipe.extent.is_some() {
+    if recipe.extent().is_some() {
         recipe.check_memory(&recipe.grid()?)?;
         Run::check(&recipe)?;
     }

@@ -117,7 +117,11 @@ pub fn schema<T>(usual: &T, keys: &[Key<T>]) -> Map<String, Json> {
 
 /// A form's schema with a description.
 pub fn schema_of<T>(form: &impl Form<T>, _: &T, about: &str) -> Json {
-    let mut schema = form.schema();
+    described(form.schema(), about)
+}
+
+/// A schema with a description.
+pub fn described(mut schema: Json, about: &str) -> Json {
     if let Some(schema) = schema.as_object_mut() {
         schema.insert("description".into(), about.into());
     }

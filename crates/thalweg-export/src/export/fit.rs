@@ -17,7 +17,9 @@ pub fn fit(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     if target.numbering == Numbering::Pyramid {
         return refuse("a program that takes samples: a map of the globe has no size of its own");
     }
-    let Some(extent) = recipe.extent.filter(|_| recipe.beyond == Beyond::Global && recipe.continents.is_none()) else {
+    let Some(extent) =
+        recipe.extent().filter(|_| recipe.levels().beyond == Beyond::Global && recipe.continents().is_none())
+    else {
         return refuse("nothing, but for a recipe with an `extent` that is solved as a whole");
     };
     let [width, height] = extent;
@@ -27,7 +29,7 @@ pub fn fit(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     let cell = width.max(height) / recipe.cells.max(1) as f64;
     let near = [height, width].map(|side| ((side / cell).round() as usize).max(2));
     let want = ExportLayout::choose(target, near, ExportTiles::Whole, None, None)?.total();
-    if want == near && recipe.cut == [0, 0] {
+    if want == near && recipe.cut() == [0, 0] {
         return Ok(());
     }
     // As many levels as it would have, of whole cells of the coarsest.
@@ -36,9 +38,9 @@ pub fn fit(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     let long = whole[0].max(whole[1]);
     let mut fitted = recipe.clone();
     fitted.cells = long;
-    fitted.extent = Some([whole[1], whole[0]].map(|n| n as f64 * cell));
-    fitted.cut = [whole[1] - want[1], whole[0] - want[0]];
-    fitted.coarsest = if halvings > 0 { Coarsest::Cells(long >> halvings) } else { Coarsest::None };
+    fitted.set_extent([whole[1], whole[0]].map(|n| n as f64 * cell))?;
+    fitted.set_cut([whole[1] - want[1], whole[0] - want[0]])?;
+    fitted.set_coarsest(if halvings > 0 { Coarsest::Cells(long >> halvings) } else { Coarsest::None })?;
     fitted.grids()?;
     *recipe = fitted;
     Ok(())
@@ -80,7 +82,7 @@ mod tests {
                         refused.push((preset.name, target.name, error.to_string()));
                         continue;
                     }
-                    if recipe.cells == asked.cells && recipe.extent == asked.extent {
+                    if recipe.cells == asked.cells && recipe.extent() == asked.extent() {
                         continue;
                     }
                     let grids = recipe.grids().unwrap();
@@ -88,7 +90,7 @@ mod tests {
                     let map = recipe.map(last).size;
                     let of = format!("{} {} {cells}: {map:?}", preset.name, target.name);
                     assert!(is_exact(target, map), "{of}");
-                    assert!(recipe.cut.iter().all(|cut| cut << 1 < 2 << (grids.len() - 1)), "{of}");
+                    assert!(recipe.cut().iter().all(|cut| cut << 1 < 2 << (grids.len() - 1)), "{of}");
                     // Where the recipe as it is comes to its cells, all levels have cells of the same width.
                     let Ok(before) = asked.grids() else { continue };
                     let off = |a: f64, b: f64| (a / b - 1.0).abs() > 1e-12;
@@ -120,7 +122,7 @@ mod tests {
             let target = ExportTarget::find("unreal").unwrap();
             fit(&mut recipe, target).unwrap();
             let again = Recipe::parse(&recipe.to_toml()).unwrap();
-            assert_eq!((again.cells, again.cut, again.hash()), (recipe.cells, recipe.cut, recipe.hash()));
+            assert_eq!((again.cells, again.cut(), again.hash()), (recipe.cells, recipe.cut(), recipe.hash()));
             let mut run = Run::new(recipe.clone()).unwrap();
             let mut seen = None;
             while run.step().unwrap().is_some() {
@@ -130,7 +132,9 @@ mod tests {
             assert_eq!(seen, Some(size));
             assert!(is_exact(target, size) && size[0].max(size[1]) == 253, "{size:?}");
             // The corner is that of the world that nothing is cut of.
-            let mut whole = Run::new(Recipe { cut: [0, 0], ..recipe }).unwrap();
+            let mut whole = recipe;
+            whole.set_cut([0, 0]).unwrap();
+            let mut whole = Run::new(whole).unwrap();
             while whole.step().unwrap().is_some() {}
             let window = Window { start: [0, 0], size };
             assert!(whole.terrain().ground.window(window) == run.terrain().ground);

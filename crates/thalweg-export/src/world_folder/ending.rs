@@ -25,7 +25,7 @@ use thalweg_io::{
 use thalweg_models::process::forest::{self, Forest};
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions};
 use thalweg_sim::presets;
-use thalweg_sim::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE};
+use thalweg_sim::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE, Start};
 use thalweg_sim::run::Run;
 
 /// What becomes of a finished run.
@@ -254,13 +254,13 @@ fn world(
     // The folder it is written to is not the one it was read from.
     let mut recipe = recipe.within(dir)?;
     saved.files.extend(lay_held(&mut recipe, at)?);
-    let lays = model || recipe.from.as_deref().is_some_and(presets::is_passing);
+    let lays = model || recipe.dem().is_some_and(presets::is_passing);
     if lays {
-        recipe.from = Some(presets::ELEVATION_MODEL.0.into());
+        recipe.start = Start::FromDem { path: presets::ELEVATION_MODEL.0.into() };
         recipe = presets::lay_model(recipe, at)?;
     }
     let model = at.join(presets::ELEVATION_MODEL.0);
-    if recipe.from.as_deref() == Some(Path::new(presets::ELEVATION_MODEL.0)) && !saved.files.contains(&model) {
+    if recipe.dem() == Some(Path::new(presets::ELEVATION_MODEL.0)) && !saved.files.contains(&model) {
         saved.add(model);
     }
     saved.files.extend(recipe.write(at)?);

@@ -56,14 +56,14 @@ impl Knobs {
     pub fn turn(&self, recipe: &mut Recipe) -> Result<()> {
         self.check(recipe)?;
         let sea_level = self.sea_level(recipe.sea_level)?;
-        let extent = recipe.extent.map(|sides| self.extent(sides)).transpose()?;
+        let extent = recipe.extent().map(|sides| self.extent(sides)).transpose()?;
         let rocks = [recipe.rock, self.rock.unwrap_or(recipe.rock)];
         for stage in &mut recipe.stages {
             self.turn_parameters(stage, rocks)?;
             self.turn_places(stage);
         }
-        (recipe.sea_level, recipe.extent, recipe.rock) = (sea_level, extent, rocks[1]);
-        Ok(())
+        (recipe.sea_level, recipe.rock) = (sea_level, rocks[1]);
+        extent.map_or(Ok(()), |extent| recipe.set_extent(extent))
     }
 
     /// Checks where the knobs stand, for this recipe.
@@ -83,8 +83,8 @@ impl Knobs {
             }
         }
         for (name, value) in [("relief", self.relief), ("size", self.size)] {
-            if recipe.extent.is_none() && value != 1.0 {
-                let from = recipe.from.as_ref().map_or("a file".into(), |from| from.display().to_string());
+            if recipe.extent().is_none() && value != 1.0 {
+                let from = recipe.dem().map_or("a file".into(), |from| from.display().to_string());
                 return Err(Error::value(name, value, format!("1, for the ground comes from {from}")));
             }
         }

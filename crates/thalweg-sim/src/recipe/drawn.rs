@@ -14,7 +14,7 @@ impl Recipe {
     /// The world that its sketch lies in, in metres; `grid` is that of one of its levels.
     pub fn sketch_world(&self, grid: &Grid) -> SketchWorld {
         let [height, width] = grid.map();
-        SketchWorld { extent: self.extent.unwrap_or([width, height]), sea_level: grid.sea_level.map(Height::metres) }
+        SketchWorld { extent: self.extent().unwrap_or([width, height]), sea_level: grid.sea_level.map(Height::metres) }
     }
 
     /// Its sketch, checked; empty where it has none.
@@ -32,7 +32,7 @@ impl Recipe {
     /// What contradicts itself, the world or what is drawn already, in words, with the feature's number; looped edges. Nothing is
     /// changed then.
     pub fn draw(&mut self, feature: SketchFeature, grid: &Grid) -> Result<()> {
-        self.ends_for_lines(true)?;
+        self.only_with_ends("sketch")?;
         let mut sketch = self.drawn(grid)?;
         sketch.features.push(feature);
         self.put_sketch(sketch, grid)
@@ -67,10 +67,11 @@ impl Recipe {
         Ok(())
     }
 
-    /// Refuses a sketch on a looped world.
-    pub(super) fn ends_for_lines(&self, is_drawn: bool) -> Result<()> {
-        if is_drawn && self.edges.contains(&Edge::Looped) {
-            return Err(Error::Recipe("`sketch` goes with `edges` that end: its lines have two sides".into()));
+    /// Refuses a key that a looped world has no use for.
+    pub(super) fn only_with_ends(&self, key: &str) -> Result<()> {
+        if self.edges.contains(&Edge::Looped) {
+            let remedy = format!("remove `{key}`, or set other `edges` than \"looped\"");
+            return Err(Error::Recipe(format!("`{key}` only applies to a world whose edges end; {remedy}")));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, Start};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_io::Format;
 use thalweg_io::apart::apart;
@@ -33,7 +33,7 @@ impl Recipe {
         };
         let mut recipe = Self::single(models::playing(Role::Water)?, 1);
         recipe.name = path.file_stem().map_or("terrain".into(), |stem| stem.to_string_lossy().into_owned());
-        recipe.from = Some(absolute);
+        recipe.start = Start::FromDem { path: absolute };
         Ok(recipe)
     }
 
@@ -60,16 +60,16 @@ impl Recipe {
             return Ok(recipe.to_toml());
         }
         let mut recipe = self.absolute()?;
-        if let Some(from) = recipe.from.take_if(|from| from.starts_with(std::env::temp_dir())) {
+        if let Some(from) = recipe.dem_mut().filter(|from| from.starts_with(std::env::temp_dir())) {
             let name = PathBuf::from(from.file_name().unwrap_or_default());
             let beside = folder.join(&name);
-            let bytes = std::fs::read(&from).map_err(Error::io(&from, "read"))?;
+            let bytes = std::fs::read(&*from).map_err(Error::io(&*from, "read"))?;
             if !beside.exists() {
                 atomic(&beside, |file| file.write_all(&bytes).map_err(Error::io(&beside, "write")))?;
             } else if std::fs::read(&beside).map_err(Error::io(&beside, "read"))? != bytes {
                 return Err(Error::file(&beside, "is another file than the one that the recipe begins with"));
             }
-            recipe.from = Some(name);
+            *from = name;
         }
         recipe.lay_lines(path)?;
         Ok(recipe.to_toml())
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn an_elevation_model_opens_with_water_upon_it() {
         let recipe = Recipe::open(Path::new("some/where.tif")).unwrap();
-        assert!(recipe.name == "where" && recipe.from.is_some_and(|from| from.is_absolute()));
+        assert!(recipe.name == "where" && recipe.dem().is_some_and(Path::is_absolute));
         assert!(recipe.stages[0].model.plays(Role::Water));
         assert!(Recipe::open(Path::new("a.doc")).is_err() && Recipe::open(Path::new("no.toml")).is_err());
     }

@@ -110,7 +110,7 @@ mod tests {
     fn systems_in_metres_alone_are_taken() {
         let with = |place: &str| Recipe::parse(&format!("extent = [3000, 2000]\ncells = 30\nplace = {place}\n"));
         let recipe = with("{ crs = \"EPSG:32632\", corner = [400000, 5.2e6] }").unwrap();
-        assert!(Recipe::parse(&recipe.to_toml()).unwrap().place == recipe.place);
+        assert!(Recipe::parse(&recipe.to_toml()).unwrap().place() == recipe.place());
         let grid = recipe.grid().unwrap();
         let reference = grid.georeference.unwrap();
         assert_eq!(reference.epsg(), Some(32632));
@@ -130,6 +130,6 @@ mod tests {
             assert!(with(bad).is_err(), "{bad}");
         }
         let over = Recipe::parse("from = \"a.tif\"\nplace = { crs = \"EPSG:32632\", corner = [0, 0] }\n");
-        assert!(over.err().unwrap().to_string().contains("goes with `extent`"));
+        assert!(over.err().unwrap().to_string().contains("only applies to a recipe with `extent`"));
     }
 }

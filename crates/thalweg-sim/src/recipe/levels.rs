@@ -20,13 +20,17 @@ pub enum Coarsest {
 }
 
 /// What finer levels are made by, once great valleys are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Beyond {
     /// By the recipe's stages over the whole terrain, up to its cells.
     #[default]
     Global,
-    /// From some level on cell by cell of what lies around ([`local`](thalweg_refine)): any part alone, and every river arrives.
-    Local,
+    /// Beyond the level `from`, the last that stages run on, cell by cell of what lies around ([`local`](thalweg_refine)): any part
+    /// alone, and every river arrives.
+    Local {
+        /// The global level.
+        from: LocalFrom,
+    },
 }
 
 /// How a recipe names its global level, the last that its stages run on.
@@ -90,7 +94,20 @@ impl Form<Coarsest> for FirstLevel {
 /// How [`Beyond`] stands in a recipe.
 pub(super) struct BeyondGlobal;
 
-const WAYS: [(&str, Beyond); 2] = [("global", Beyond::Global), ("local", Beyond::Local)];
+const WAYS: [(&str, Beyond); 2] = [("global", Beyond::Global), ("local", Beyond::LOCAL)];
+
+impl Beyond {
+    /// Local levels beyond a global one that is chosen.
+    pub const LOCAL: Self = Self::Local { from: LocalFrom::Auto };
+
+    /// The global level; [`LocalFrom::Auto`] where no level is local.
+    pub fn local_from(self) -> LocalFrom {
+        match self {
+            Self::Global => LocalFrom::Auto,
+            Self::Local { from } => from,
+        }
+    }
+}
 
 impl Form<Beyond> for BeyondGlobal {
     fn read(&self, name: &str, value: &toml::Value) -> Result<Beyond> {
@@ -99,7 +116,8 @@ impl Form<Beyond> for BeyondGlobal {
     }
 
     fn write(&self, beyond: &Beyond) -> Option<String> {
-        WAYS.iter().find(|(_, of)| of == beyond).map(|(word, _)| keys::quoted(word))
+        let is_same = |other: &Beyond| std::mem::discriminant(other) == std::mem::discriminant(beyond);
+        WAYS.iter().find(|(_, other)| is_same(other)).map(|(word, _)| keys::quoted(word))
     }
 
     fn schema(&self) -> Json {

@@ -43,6 +43,7 @@ mod link;
 mod scatter;
 mod source;
 mod stage;
+mod start;
 pub mod strokes;
 pub mod tables;
 mod text;
@@ -66,6 +67,7 @@ pub use levels::{Beyond, Coarsest, LocalFrom, When};
 pub use scatter::Scatter;
 pub use source::{From, LayerSource};
 pub use stage::{ModelAt, Stage};
+pub use start::{Levels, Start};
 pub use text::{RECIPE_FILE, SCHEMA_FILE, schema};
 
 /// The largest number of stages accepted.
@@ -78,38 +80,22 @@ pub struct Recipe {
     pub name: String,
     /// A paragraph about the landform.
     pub about: String,
-    /// Width and height in metres, each 0.01 to 1e8; `None` when the terrain comes from a file or a caller.
-    pub extent: Option<[f64; 2]>,
-    /// Cells on the long side, 1 to 1 048 576; with `from`, 0 stands for as many as the elevation model has.
+    /// The ground that it begins with.
+    pub start: Start,
+    /// Cells on the long side, 1 to 1 048 576; 0 stands for as many as an elevation model, or the caller's terrain, has.
     pub cells: usize,
-    /// Cells on the long side of the level that it is built from; `extent` only.
-    pub coarsest: Coarsest,
-    /// What makes the levels beyond the global one.
-    pub beyond: Beyond,
-    /// The global level; with [`Beyond::Local`] only.
-    pub local_from: LocalFrom,
-    /// Width of the margin that is built round the extent and cut away, as a share of the extent's shorter side, 0 to 1; `extent` only.
-    pub margin: f64,
-    /// Columns and rows that are cut away in the end, at the eastern and the southern side; `extent` only.
-    pub cut: [usize; 2],
     /// The world's seed. TOML's numbers are signed: its upper half is written, and read, as negative numbers.
     pub seed: u64,
     /// What happens at its sides, north, east, south, west.
     pub edges: Edges,
     /// Sea level in metres, -16 000 to 16 000; `None` without a sea.
     pub sea_level: Option<f64>,
-    /// How worlds of this recipe lie scattered over a plane without end, if they do.
-    pub continents: Option<Scatter>,
-    /// Where on Earth a made world is laid, if anywhere; `extent` only.
-    pub place: Option<WorldPlace>,
     /// The rock of which the parameters speak; [`Knobs`](crate::knobs::Knobs) turn them to another.
     pub rock: &'static Rock,
     /// The colours of its heights in pictures.
     pub ramp: &'static Ramp,
     /// Climate and colours of what covers its ground.
     pub textures: TextureRules,
-    /// Path of an elevation model to start from instead of flat ground; `None` with an extent.
-    pub from: Option<PathBuf>,
     /// Ridges, rivers, coasts and heights that the ground keeps, see [`crate::sketch`].
     pub sketch: Option<SketchFrom>,
     /// The stages in the order in which they run, at most 1000.
@@ -130,22 +116,14 @@ impl Recipe {
         Self {
             name: "world".into(),
             about: String::new(),
-            extent: None,
+            start: Start::Given,
             cells: 0,
-            coarsest: Coarsest::None,
-            beyond: Beyond::Global,
-            local_from: LocalFrom::Auto,
-            margin: 0.0,
-            cut: [0, 0],
             seed: 1,
             edges: Edges::default(),
             sea_level: None,
-            continents: None,
-            place: None,
             rock: Rock::usual(),
             ramp: Ramp::land(),
             textures: TextureRules::default(),
-            from: None,
             sketch: None,
             stages: Vec::new(),
             folder: PathBuf::new(),
@@ -215,7 +193,8 @@ impl Recipe {
             From::File(path) => Some(path),
             From::Layer(_) => None,
         });
-        let models = layers.chain(&self.from).flat_map(|path| Sidecar::files(&self.folder.join(path)));
+        let models =
+            layers.map(PathBuf::as_path).chain(self.dem()).flat_map(|path| Sidecar::files(&self.folder.join(path)));
         models.chain(self.sketch.iter().filter_map(SketchFrom::path).map(|path| self.folder.join(path))).collect()
     }
 
@@ -234,6 +213,7 @@ impl Recipe {
 
     /// The files that it names: the terrain that it begins with, the sketch, layers.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let dem = if let Start::FromDem { path } = &mut self.start { Some(path) } else { None };
         let sketch = self.sketch.iter_mut().filter_map(|sketch| match sketch {
             SketchFrom::File(path) => Some(path),
             _ => None,
@@ -243,7 +223,7 @@ impl Recipe {
             From::File(path) => Some(path),
             From::Layer(_) => None,
         });
-        self.from.iter_mut().chain(sketch).chain(layers)
+        dem.into_iter().chain(sketch).chain(layers)
     }
 
     /// The same recipe as it stands in `folder`: files that lie there, or in folders of it, are named from there on, so that

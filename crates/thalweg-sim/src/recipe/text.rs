@@ -7,8 +7,9 @@ use serde_json::{Value as Json, json};
 use crate::recipe::laid::Laid;
 use crate::recipe::levels::{BeyondGlobal, CELLS, FirstLevel, GlobalLevel};
 use crate::recipe::scatter::Scattered;
-use crate::recipe::strokes;
-use crate::recipe::{Beyond, Coarsest, From, LocalFrom, MAX_STAGES, Recipe, Stage};
+use crate::recipe::{
+    Beyond, Coarsest, From, LocalFrom, MAX_STAGES, Recipe, Scatter, Stage, Start, WorldPlace, start, strokes,
+};
 use crate::sketch::PathOrLines;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
@@ -42,11 +43,11 @@ const MOST_CUT: usize = 1 << 20;
 /// Cells on the long side where an extent is given and no number of them.
 const USUAL_CELLS: usize = 1024;
 
-const EXTENT: Maybe<Pair> = Maybe(Pair {
+const EXTENT: Pair = Pair {
     takes: |sides| sides.iter().all(|side| (0.01..=1e8).contains(side)),
     allowed: "[width, height] in metres, each 0.01 to 100000000",
     number: || json!({"type": "number", "minimum": 0.01, "maximum": 1e8}),
-});
+};
 
 const MARGIN: (ParamKind, &str) = (ParamKind::Number { min: 0.0, max: 1.0 }, "1");
 
@@ -60,53 +61,88 @@ const RAMP: Named<Ramp> =
 /// The key of the stages, which are read with the models at hand.
 const STAGE: &str = "stage";
 
+/// The key of a setting of the start: its name, type and form, the accessor and the setter, which refuses what the start that was
+/// read before has no room for, and its description. Without a value the key is left out.
+macro_rules! start_key {
+    ($name:literal, $type:ty, $form:expr, $get:expr, $set:expr, $about:literal) => {{
+        const GET: fn(&Recipe) -> Option<$type> = $get;
+        Key::<Recipe> {
+            name: $name,
+            is_rare: false,
+            read: |recipe, name, value| $set(recipe, $form.read(name, value)?),
+            write: |recipe| Form::<$type>::write(&$form, &GET(recipe)?),
+            schema: |_| Some(keys::described(Form::<$type>::schema(&$form), $about)),
+        }
+    }};
+}
+
+/// `extent` and `from` come first: they decide which settings the start has.
 const KEYS: [Key<Recipe>; 19] = [
     key!(Recipe, name, Text, "Its name."),
     key!(Recipe, about, Text, "A paragraph about the landform.").rare(),
-    key!(Recipe, extent, EXTENT, "Width and height in metres."),
-    key!(Recipe, from, Maybe(File), "An elevation model to start from, instead of extent."),
+    start_key!("extent", [f64; 2], EXTENT, Recipe::extent, Recipe::set_extent, "Width and height in metres."),
+    start_key!(
+        "from",
+        PathBuf,
+        File,
+        |recipe| recipe.dem().map(Path::to_path_buf),
+        Recipe::set_dem,
+        "An elevation model to start from, instead of extent."
+    ),
     key!(Recipe, cells, CELLS, "Cells on the long side.").rare(),
-    key!(
-        Recipe,
-        coarsest,
+    start_key!(
+        "coarsest",
+        Coarsest,
         FirstLevel,
+        |recipe| Some(recipe.levels().coarsest),
+        Recipe::set_coarsest,
         "Cells on the long side of the first of the levels that it is built on; each doubles the one before."
     ),
-    key!(
-        Recipe,
-        beyond,
+    start_key!(
+        "beyond",
+        Beyond,
         BeyondGlobal,
+        |recipe| Some(recipe.levels().beyond),
+        Recipe::set_beyond,
         "What makes the levels beyond the global one: the stages over the whole terrain, or each cell of what lies around."
     )
     .rare(),
-    key!(
-        Recipe,
-        local_from,
+    start_key!(
+        "local_from",
+        LocalFrom,
         GlobalLevel,
+        |recipe| Some(recipe.levels().beyond.local_from()),
+        Recipe::set_local_from,
         "The global level, beyond which levels are local: its cells on the long side, or the width of one."
     )
     .rare(),
-    key!(
-        Recipe,
-        margin,
+    start_key!(
+        "margin",
+        f64,
         MARGIN,
+        |recipe| Some(recipe.margin()),
+        Recipe::set_margin,
         "Width of what is built round the extent, and cut away in the end, as a share of the extent's shorter side."
     )
     .rare(),
-    key!(
-        Recipe,
-        cut,
+    start_key!(
+        "cut",
+        [usize; 2],
         Cut,
+        |recipe| Some(recipe.cut()),
+        Recipe::set_cut,
         "Columns and rows that are cut away in the end, at the eastern and the southern side: engines take sizes that levels do not come to."
     )
     .rare(),
     key!(Recipe, seed, Seed, "The world's seed."),
     key!(Recipe, edges, Sides, "What happens at the sides of the world."),
     key!(Recipe, sea_level, SEA_LEVEL, "Metres; left out, there is no sea."),
-    key!(
-        Recipe,
-        continents,
-        Maybe(Scattered),
+    start_key!(
+        "continents",
+        Scatter,
+        Scattered,
+        Recipe::continents,
+        Recipe::set_continents,
         "Makes the world endless: worlds of this recipe, each of its own seed, are its continents."
     )
     .rare(),
@@ -116,7 +152,15 @@ const KEYS: [Key<Recipe>; 19] = [
         Maybe(PathOrLines),
         "Ridges, rivers, coasts and heights that the ground keeps: a file of GeoJSON, or its text, in metres from the north-western corner, x to the east, y to the south."
     ),
-    key!(Recipe, place, Maybe(Laid), "Where on Earth a made world is laid: for GIS alone, the land is the same everywhere.").rare(),
+    start_key!(
+        "place",
+        WorldPlace,
+        Laid,
+        Recipe::place,
+        Recipe::set_place,
+        "Where on Earth a made world is laid: for GIS alone, the land is the same everywhere."
+    )
+    .rare(),
     key!(Recipe, rock, ROCK, "Of which rock the parameters speak."),
     key!(Recipe, ramp, RAMP, "The colours of its heights in pictures.").rare(),
     key!(Recipe, textures, Textured, "Climate, and colours of what covers its ground, in textures and natural views.").rare(),
@@ -236,74 +280,46 @@ impl Recipe {
     /// As [`Recipe::parse`].
     pub fn parse_with(text: &str, models: &Models) -> Result<Self> {
         let recipe = Self::parse_stages(text, models)?;
-        if recipe.from.is_some() && recipe.coarsest != Coarsest::None {
-            return Err(Error::Recipe("`coarsest` goes with `extent`: with `from` the grid is the file's".into()));
-        }
-        if recipe.continents.is_some() && (recipe.extent.is_none() || recipe.sea_level.is_none()) {
-            return Err(Error::Recipe("`continents` goes with `extent`, of one continent, and `sea_level`".into()));
-        }
-        if recipe.place.is_some() && (recipe.from.is_some() || recipe.continents.is_some()) {
-            return Err(Error::Recipe(
-                "`place` goes with `extent` of one world: with `from` the file says where it lies".into(),
-            ));
-        }
-        if recipe.from.is_some() && recipe.beyond != Beyond::Global {
-            return Err(Error::Recipe("`beyond` goes with `extent`: with `from` the grid is the file's".into()));
-        }
-        if recipe.margin > 0.0 {
-            recipe.check_margin()?;
-        }
-        let is_looped = recipe.edges.contains(&Edge::Looped);
-        let is_whole = recipe.extent.is_some() && !is_looped && recipe.continents.is_none();
-        if recipe.cut != [0, 0] && (!is_whole || recipe.beyond != Beyond::Global) {
-            let refusal = "`cut` goes with `extent` of one world whose edges end, and that is solved as a whole";
-            return Err(Error::Recipe(refusal.into()));
-        }
-        if is_looped && (recipe.continents.is_some() || recipe.beyond != Beyond::Global) {
-            return Err(Error::Recipe(
-                "`continents` and `beyond` go with `edges` that end: looped ones have no beyond".into(),
-            ));
-        }
-        recipe.ends_for_lines(recipe.sketch.is_some())?;
-        if recipe.beyond == Beyond::Global && recipe.local_from != LocalFrom::Auto {
-            return Err(Error::Recipe("`local_from` goes with `beyond = \"local\"`".into()));
-        }
-        if recipe.extent.is_none() == recipe.from.is_none() {
-            return Err(Error::Recipe(
-                "give either `extent = [width, height]` in metres or `from = \"FILE\"`, an elevation model".into(),
-            ));
-        }
+        recipe.check()?;
         Ok(recipe)
     }
 
-    /// Refuses a margin round what has none.
-    fn check_margin(&self) -> Result<()> {
+    /// Refuses a recipe without a start, and settings that contradict one another whatever the start is.
+    fn check(&self) -> Result<()> {
+        let is_local = self.levels().beyond != Beyond::Global;
         let has_file = |stage: &Stage| stage.layers.values().any(|source| matches!(source.from, From::File(_)));
-        let refusal = if self.extent.is_none() {
-            "`extent`: with `from` the grid is the file's, beyond which nothing is known"
-        } else if self.edges.contains(&Edge::Looped) {
-            "`edges` that end: looped ones have no beyond"
-        } else if self.continents.is_some() {
-            "one world: `continents` lie in a sea that has no beyond"
-        } else if self.stages.iter().any(has_file) {
-            "layers out of the run: those of a file end with the extent"
+        let refusal = if self.start == Start::Given {
+            return Err(start::one_start());
+        } else if self.continents().is_some() && self.sea_level.is_none() {
+            "`continents` only applies to a recipe with `sea_level`; add `sea_level = 0.0`"
+        } else if self.cut() != [0, 0] && is_local {
+            "`cut` only applies to a world that is solved as a whole; remove `cut` or `beyond = \"local\"`"
+        } else if self.margin() > 0.0 && self.stages.iter().any(has_file) {
+            "`margin` only applies where no layers come from files, which end with the extent; remove `margin` or these layers"
         } else {
-            return Ok(());
+            let keys = [
+                ("margin", self.margin() > 0.0),
+                ("cut", self.cut() != [0, 0]),
+                ("continents", self.continents().is_some()),
+                ("beyond", is_local),
+                ("sketch", self.sketch.is_some()),
+            ];
+            return keys.iter().filter(|(_, is_set)| *is_set).try_for_each(|(key, _)| self.only_with_ends(key));
         };
-        Err(Error::Recipe(format!("`margin` goes with {refusal}")))
+        Err(Error::Recipe(refusal.into()))
     }
 
     /// Reads a recipe that may be without a start of its own, for [`Run::over`](crate::run::Run::over): a checkpoint's, or one for a terrain
     /// that its caller has.
     ///
     /// # Errors
-    /// As [`Recipe::parse`], but that neither a start nor keys that go together are asked for.
+    /// As [`Recipe::parse`], except that a start may be missing and contradictions between settings are not looked for.
     pub fn parse_stages(text: &str, models: &Models) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| broken(text, &e))?;
         keys::known("key", &table, KEYS.iter().map(|key| key.name).chain([STAGE]))?;
         let mut recipe = Self::blank();
         keys::read(&mut recipe, "", &table, &KEYS)?;
-        if recipe.extent.is_some() && !table.contains_key("cells") {
+        if recipe.extent().is_some() && !table.contains_key("cells") {
             recipe.cells = USUAL_CELLS;
         }
         let stages = match table.get(STAGE) {

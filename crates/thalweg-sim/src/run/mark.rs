@@ -110,12 +110,12 @@ impl Recipe {
         let before = turns.get(..turn)?;
         let present = turns.get(turn).filter(|_| is_begun);
         let first = grids.first().map_or(self.cells, |grid| grid.size[0].max(grid.size[1]));
-        let mut text = format!("{:?} {:?} {:?} ", self.extent, self.extent.map(|_| first), self.from);
-        if self.from.is_some() {
+        let mut text = format!("{:?} {:?} {:?} ", self.extent(), self.extent().map(|_| first), self.dem());
+        if self.dem().is_some() {
             let _ = writeln!(text, "{}", self.cells);
         }
-        let _ = writeln!(text, "{} {:?} {:?} {}", self.seed, self.edges, self.sea_level, self.margin);
-        let _ = writeln!(text, "{:?}", self.place);
+        let _ = writeln!(text, "{} {:?} {:?} {}", self.seed, self.edges, self.sea_level, self.margin());
+        let _ = writeln!(text, "{:?}", self.place());
         match &self.sketch {
             Some(SketchFrom::File(path)) => drop(writeln!(text, "sketch {path:?} {:?}", self.folder)),
             Some(SketchFrom::Here(sketch)) => drop(writeln!(text, "sketch {:?}", sketch.features)),
@@ -123,7 +123,7 @@ impl Recipe {
         }
         let stage = |turn: &Turn| self.stages.get(turn.stage?);
         let reads = |stage: &Stage| stage.layers.values().any(|source| matches!(source.from, From::File(_)));
-        if self.from.is_some() || before.iter().chain(present).filter_map(stage).any(reads) {
+        if self.dem().is_some() || before.iter().chain(present).filter_map(stage).any(reads) {
             let _ = writeln!(text, "{:?}", self.folder);
         }
         let [global, _] = self.counts(widths.len());
@@ -138,7 +138,7 @@ impl Recipe {
                 continue;
             }
             if turn.trims {
-                let _ = writeln!(text, "trim {:?}", self.cut);
+                let _ = writeln!(text, "trim {:?}", self.cut());
                 continue;
             }
             let Some(stage) = stage(turn) else {

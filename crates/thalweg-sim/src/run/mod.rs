@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::plan::Turn;
 use crate::recipe::strokes;
-use crate::recipe::{Beyond, Coarsest, LocalFrom, Recipe, Stage};
+use crate::recipe::{Levels, Recipe, Stage};
 use crate::sketch::Sketch;
 use thalweg_core::base::clock::Clock;
 use thalweg_core::base::error::{Error, Result};
@@ -134,7 +134,7 @@ impl Run {
     /// As [`Recipe::grids`], or, from an elevation model, as [`Run::over_file`]; when a stage's parameters or the sketch contradict a grid,
     /// or the sketch cannot be read.
     pub fn new(recipe: Recipe) -> Result<Self> {
-        let Some(path) = &recipe.from else {
+        let Some(path) = recipe.dem() else {
             let grids = recipe.grids()?;
             let first = grids.first().cloned().ok_or_else(|| Error::Recipe("has no level".into()))?;
             return Self::on(recipe, Terrain::new(first), grids);
@@ -168,8 +168,8 @@ impl Run {
     /// # Errors
     /// When a stage's parameters or the sketch contradict the grid, or the sketch cannot be read.
     pub fn over(mut recipe: Recipe, terrain: Terrain) -> Result<Self> {
-        (recipe.coarsest, recipe.beyond, recipe.local_from) = (Coarsest::None, Beyond::Global, LocalFrom::Auto);
-        recipe.margin = 0.0;
+        recipe.set_levels(Levels::default())?;
+        recipe.set_margin(0.0)?;
         let grids = vec![terrain.grid.clone()];
         Self::on(recipe, terrain, grids)
     }

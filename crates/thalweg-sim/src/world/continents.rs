@@ -69,13 +69,15 @@ impl Continents {
     /// # Errors
     /// When it has no `continents`, no extent or no sea level, when its map is wider than a square, and as [`Run::check`].
     pub fn of(recipe: &Recipe) -> Result<Self> {
-        let Some(scatter) = recipe.continents else {
+        let Some(scatter) = recipe.continents() else {
             return Err(Error::Recipe("has no `continents`: its world ends at its extent".into()));
         };
         Run::check(recipe)?;
         let map = recipe.grid()?;
         let Some(sea) = map.sea_level else {
-            return Err(Error::Recipe("`continents` goes with `sea_level`: the sea between them".into()));
+            return Err(Error::Recipe(
+                "`continents` only applies to a recipe with `sea_level`; add `sea_level = 0.0`".into(),
+            ));
         };
         let square = (scatter.spacing / map.cell).floor() as i64;
         let longest = map.rows().max(map.cols()) as i64;

@@ -27,7 +27,7 @@ impl Finite {
     /// # Errors
     /// As [`Run::new`]; when there is no memory for the run, a file that it reads cannot be read, or its sides are looped.
     pub fn open(recipe: &Recipe) -> Result<Self> {
-        if recipe.from.is_none() {
+        if recipe.dem().is_none() {
             recipe.check_memory(&recipe.grid()?)?;
         }
         let mut hash = Xxh3::new();

@@ -80,7 +80,7 @@ impl World {
     /// As [`Finite::open`], [`Continents::of`]; local forms that come to rules out of range.
     pub fn open(recipe: &Recipe) -> Result<Self> {
         let global = recipe.global()?;
-        let coarse: Arc<dyn Coarse> = match recipe.continents {
+        let coarse: Arc<dyn Coarse> = match recipe.continents() {
             Some(_) => Arc::new(Continents::of(&global)?),
             None => Arc::new(Finite::open(&global)?),
         };

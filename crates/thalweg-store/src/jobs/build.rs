@@ -38,7 +38,10 @@ impl BuildJob {
     /// # Errors
     /// A recipe that has no local levels, and why.
     pub fn of(recipe: &Recipe) -> Result<Self> {
-        let recipe = Recipe { beyond: Beyond::Local, ..recipe.absolute()? };
+        let mut recipe = recipe.absolute()?;
+        if recipe.levels().beyond == Beyond::Global {
+            recipe.set_beyond(Beyond::LOCAL)?;
+        }
         let level = recipe.local_levels()?;
         Ok(Self { recipe: recipe.to_toml(), level, part: None })
     }
@@ -77,7 +80,7 @@ impl BuildJob {
     fn rect(&self, world: &World) -> Result<Rect> {
         match self.part {
             Some((start, size)) => Ok(Rect::new(start, size)),
-            None if self.recipe()?.continents.is_some() => {
+            None if self.recipe()?.continents().is_some() => {
                 let allowed = "W,N,E,S in metres: this world has no end in sight";
                 Err(Error::value("rect", "not given", allowed))
             }
@@ -93,7 +96,7 @@ impl BuildJob {
     fn world(&self, kept: PathBuf) -> Result<World> {
         let recipe = self.recipe()?;
         let global = recipe.global()?;
-        if recipe.continents.is_some() {
+        if recipe.continents().is_some() {
             return World::open(&recipe);
         }
         let coarse = Kept::new(Finite::open(&global)?, kept);
@@ -113,7 +116,7 @@ impl BuildJob {
         let layers = vec![spec_of(TileLayer::Height), spec_of(TileLayer::Direction), area, spec_of(TileLayer::Lake)];
         let mut spec = StoreSpec::new(rect.size(), side, cell, "", layers);
         // A part lies where it does in the world, whose metres count southward.
-        let placed = recipe.place.map(|place| place.georeference(cell));
+        let placed = recipe.place().map(|place| place.georeference(cell));
         let whole = || Georeference { transform: Some([0.0, cell, 0.0, 0.0, 0.0, -cell]), ..Georeference::default() };
         let [row, col] = self.part.map_or([0, 0], |(start, _)| start);
         spec.georeference = placed.or_else(|| self.part.map(|_| whole()));

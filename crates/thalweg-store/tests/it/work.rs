@@ -208,17 +208,28 @@ fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_alone() {
     same(work.store(), &path);
 }
 
+fn hills() -> Recipe {
+    let mut recipe = Recipe { cells: 256, ..presets::find("hills").unwrap() };
+    recipe.set_coarsest(thalweg::recipe::Coarsest::Cells(64)).unwrap();
+    recipe
+}
+
+fn with_local_levels(recipe: &Recipe) -> Recipe {
+    let mut recipe = recipe.clone();
+    recipe.set_beyond(Beyond::LOCAL).unwrap();
+    recipe
+}
+
 #[test]
 fn a_world_s_level_goes_into_a_store_as_the_world_has_it() {
     let folder = tempfile::tempdir().unwrap();
-    let recipe =
-        Recipe { cells: 256, coarsest: thalweg::recipe::Coarsest::Cells(64), ..presets::find("hills").unwrap() };
+    let recipe = hills();
     let job = BuildJob::of(&recipe).unwrap();
     let level = job.level;
     let store = folder.path().join("hills.zarr");
     let work = Work::open(Plan::of(Job::Build(job), &store, 100).unwrap(), Access::Alone).unwrap();
     finish_work(&work);
-    let world = World::open(&Recipe { beyond: Beyond::Local, ..recipe }).unwrap();
+    let world = World::open(&with_local_levels(&recipe)).unwrap();
     let rect = world.frame().world(level);
     assert_eq!(rect.size(), work.store().spec().size);
     let window = world.window(level, Rect::new(rect.start, rect.size())).unwrap();
@@ -250,18 +261,17 @@ step = 5e4
 
 #[test]
 fn a_rectangle_of_any_level_is_as_the_world_has_it() {
-    let cells = thalweg::recipe::Coarsest::Cells(64);
-    let hills = Recipe { cells: 256, coarsest: cells, ..presets::find("hills").unwrap() };
+    let hills = hills();
     let endless = Recipe::parse(ENDLESS).unwrap();
     for (recipe, level, share) in [(&hills, 1, 0.3), (&hills, 0, 0.1), (&endless, 2, -1.7)] {
         let folder = tempfile::tempdir().unwrap();
-        let world = World::open(&Recipe { beyond: Beyond::Local, ..recipe.clone() }).unwrap();
+        let world = World::open(&with_local_levels(recipe)).unwrap();
         let (width, [down, across]) = (world.frame().width(level), world.frame().cells);
         // Odd cells from some way into the world on; of an endless one from its middle westward.
         let wide = width * 75.0;
         let west =
-            if recipe.continents.is_some() { share * 48_000.0 } else { share * across as f64 * world.frame().cell };
-        let north = if recipe.continents.is_some() { 7_321.0 } else { share * down as f64 * world.frame().cell };
+            if recipe.continents().is_some() { share * 48_000.0 } else { share * across as f64 * world.frame().cell };
+        let north = if recipe.continents().is_some() { 7_321.0 } else { share * down as f64 * world.frame().cell };
         let within = [west, north, west + wide, north + 0.6 * wide];
         let job = BuildJob::part(recipe, Some(level), Some(within)).unwrap();
         let store = folder.path().join("part.zarr");
@@ -534,8 +544,7 @@ fn the_schema_of_plans_names_what_they_hold() {
     let schema: Value = serde_json::from_str(&text).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), &land(5, [90, 80]));
-    let recipe =
-        Recipe { cells: 256, coarsest: thalweg::recipe::Coarsest::Cells(64), ..presets::find("hills").unwrap() };
+    let recipe = hills();
     let mut drained = DrainJob { outlets: vec![[3, 4]], ..DrainJob::of(&path, LoadOptions::default()).unwrap() };
     drained.load.height = Some([0.0, 9.0]);
     let part = BuildJob::part(&recipe, None, Some([0.0, 0.0, 900.0, 500.0])).unwrap();

@@ -68,7 +68,9 @@ impl Studio {
             Ok(mut recipe) => {
                 recipe.folder = PathBuf::new();
                 // A recipe knows the file that it begins with by a name that it has on a disk.
-                recipe.from = recipe.from.map(|from| held::path(&from));
+                if let Some(from) = recipe.dem_mut() {
+                    *from = held::path(&from);
+                }
                 self.begin(recipe, None);
             }
             Err(problem) => self.complain(problem.to_string()),

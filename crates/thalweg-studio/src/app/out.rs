@@ -71,7 +71,11 @@ impl Studio {
     /// Gives the page's user the recipe; its elevation model, if it has one, is named as it lies in a folder.
     fn give_recipe(&mut self, page: &Page) {
         let mut recipe = self.recipe.clone();
-        recipe.from = recipe.from.map(|from| from.file_name().map(PathBuf::from).unwrap_or(from));
+        if let Some(from) = recipe.dem_mut()
+            && let Some(name) = from.file_name()
+        {
+            *from = name.into();
+        }
         let name = format!("{}.toml", self.stem());
         page.host.give(&name, recipe.to_toml().as_bytes());
         self.say(format!("Saved {name}"));

@@ -171,7 +171,7 @@ fn world(ui: &mut Ui, recipe: &mut Recipe) -> bool {
     if !recipe.about.is_empty() {
         ui.label(RichText::new(recipe.about.trim().replace('\n', " ")).weak());
     }
-    if let Some([width, height]) = recipe.extent {
+    if let Some([width, height]) = recipe.extent() {
         ui.horizontal(|ui| {
             ui.label("cells");
             // Only sizes at which the window is still alive; a build takes any.
@@ -182,7 +182,7 @@ fn world(ui: &mut Ui, recipe: &mut Recipe) -> bool {
                 .changed();
             ui.label(format!("{:.1} × {:.1} km", width / 1e3, height / 1e3));
         });
-    } else if let Some(path) = &recipe.from {
+    } else if let Some(path) = recipe.dem() {
         ui.label(format!("ground from {}", path.display()));
     }
     ui.horizontal(|ui| {

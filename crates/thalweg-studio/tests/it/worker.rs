@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::support::run_recipe;
 use thalweg::base::rng::Key;
 use thalweg::declare::params::{ParamKind, Value};
-use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
+use thalweg::recipe::{Recipe, Start};
 use thalweg::terrain::Terrain;
 use thalweg_studio::session::{Order, Snapshot, Worker};
 
@@ -186,7 +186,11 @@ fn what_cannot_be_is_said_and_the_last_good_recipe_goes_on() {
     let worker = worker(false);
     worker.tell(Order::Step(5));
     let good = until(&worker, "5 steps are taken", |snapshot| snapshot.all[0] == 5 && !snapshot.playing);
-    worker.tell(Order::Edit(edited(|recipe| recipe.from = Some("no such file.tif".into())), 2, u64::MAX));
+    worker.tell(Order::Edit(
+        edited(|recipe| recipe.start = Start::FromDem { path: "no such file.tif".into() }),
+        2,
+        u64::MAX,
+    ));
     let bad = until(&worker, "it is refused", |snapshot| snapshot.revision == 2 && snapshot.problem.is_some());
     assert!(bad.problem.as_ref().unwrap().contains("no such file.tif"), "{:?}", bad.problem);
     assert!(bad.terrain.ground == good.terrain.ground);

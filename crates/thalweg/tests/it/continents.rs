@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use thalweg::base::rng::Key;
 use thalweg::local::{LocalWindow, Rect};
 use thalweg::model::YEAR;
+use thalweg::recipe::{Scatter, Start};
 use thalweg::terrain::DISCHARGE;
 use thalweg::terrain::height::Height;
 use thalweg::world::{Coarse, Continents, World, unwatched};
@@ -265,9 +266,15 @@ fn what_cannot_be_is_refused_in_a_line() {
         assert!(!message.contains('\n'), "{message}");
         message
     };
-    assert!(broken(&|r| r.continents = None).contains("continents"));
+    assert!(broken(&|r| r.start = Start::synthetic(r.extent().unwrap())).contains("continents"));
     assert!(broken(&|r| r.sea_level = None).contains("sea_level"));
-    assert!(broken(&|r| r.continents.as_mut().unwrap().spacing = 30_000.0).contains("48000 m or more"));
+    assert!(
+        broken(&|r| {
+            let scatter = Scatter { spacing: 30_000.0, ..r.continents().unwrap() };
+            r.set_continents(scatter).unwrap();
+        })
+        .contains("48000 m or more")
+    );
     let parse = |line: &str| {
         let text = format!("extent = [1000.0, 1000.0]\ncells = 8\n{line}\n");
         Recipe::parse(&text).err().unwrap().to_string()

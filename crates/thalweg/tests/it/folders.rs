@@ -155,7 +155,7 @@ fn a_preset_s_elevation_model_is_laid_beside_its_world() {
     world_folder::export(&run, &folder).unwrap();
     drop(passing);
     let again = Run::new(world_folder::recipe_of(&folder).unwrap().unwrap()).unwrap();
-    assert_eq!(again.recipe().from.as_deref(), Some(Path::new("jacksboro.tif")));
+    assert_eq!(again.recipe().dem(), Some(Path::new("jacksboro.tif")));
 }
 
 /// All files in a folder and in folders of it, by their paths from there on.
@@ -185,9 +185,9 @@ fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
     let memory = held::path("a-folder-in-memory");
     for name in ["forest", "aged", "glacial"] {
         let mut recipe = preset_recipe(name, 24, None);
-        if let Some(from) = recipe.from.take() {
-            held::hold(held::path(&from), presets::ELEVATION_MODEL.1);
-            recipe.from = Some(held::path(&from));
+        if let Some(from) = recipe.dem_mut() {
+            *from = held::path(&from);
+            held::hold(&*from, presets::ELEVATION_MODEL.1);
         }
         let run = run_recipe(recipe);
         let disk = place.path().join(name);

@@ -4,6 +4,7 @@ use crate::long;
 use crate::support::{finish_run, run_recipe, with_threads};
 use thalweg::local::{LocalWindow, Rules};
 use thalweg::model::{Budget, Local};
+use thalweg::recipe::{Beyond, Coarsest, Levels, LocalFrom};
 use thalweg::terrain::Cells;
 use thalweg::{Recipe, Run, Terrain, World, presets};
 
@@ -102,7 +103,8 @@ fn a_smaller_build_is_the_first_part() {
 #[test]
 fn a_build_that_is_stopped_within_a_level_goes_on_to_the_same_bits() {
     let mut recipe = recipe(1152, "local_from = 72");
-    (recipe.extent, recipe.coarsest) = (Some([3000.0, 3000.0]), thalweg::recipe::Coarsest::None);
+    recipe.set_extent([3000.0, 3000.0]).unwrap();
+    recipe.set_coarsest(Coarsest::None).unwrap();
     let mut run = Run::new(recipe.clone()).unwrap();
     let last = run.turns().len() - 2;
     assert_eq!(run.steps_of(run.turns()[last]), 3, "1 152 rows are three rows of tiles");
@@ -136,7 +138,7 @@ fn keys_are_read_written_and_refused() {
     for from in ["", "local_from = 64", "local_from = \"50 m\"", "local_from = \"auto\"", "local_from = \"12.5m\""] {
         let recipe = recipe(256, from);
         let again = Recipe::parse(&recipe.to_toml()).unwrap();
-        assert_eq!((again.beyond, again.local_from, again.hash()), (recipe.beyond, recipe.local_from, recipe.hash()));
+        assert_eq!((again.levels(), again.hash()), (recipe.levels(), recipe.hash()));
     }
     let plain = presets::find("alpine").unwrap();
     assert!(!plain.to_toml().contains("beyond =") && !plain.to_toml().contains("local_from"));
@@ -152,7 +154,7 @@ fn keys_are_read_written_and_refused() {
     let odd = refused(1000, "local_from = 64");
     assert!(odd.starts_with("cells = 1000: allowed is a multiple of 16"), "{odd}");
     let of = |text: &str| Recipe::parse(text).map(drop).unwrap_err().to_string();
-    assert!(of("extent = [1e4, 1e4]\nlocal_from = 64\n").contains("goes with `beyond"));
+    assert!(of("extent = [1e4, 1e4]\nlocal_from = 64\n").contains("only applies with `beyond = \"local\"`"));
     assert!(of("from = \"a.tif\"\nbeyond = \"local\"\n").contains("the grid is the file's"));
     assert!(of("extent = [1e4, 1e4]\nbeyond = \"far\"\n").contains("\"global\" or \"local\""));
     // A stage that reaches over the whole and asks for finer levels.
@@ -210,8 +212,8 @@ fn rules_come_of_the_stages() {
 #[test]
 fn a_local_build_drains() {
     let mut recipe = presets::find("hills").unwrap();
-    (recipe.cells, recipe.beyond) = (long::or(256, 1024), thalweg::recipe::Beyond::Local);
-    recipe.local_from = thalweg::recipe::LocalFrom::Cells(64);
+    recipe.cells = long::or(256, 1024);
+    recipe.set_beyond(Beyond::Local { from: LocalFrom::Cells(64) }).unwrap();
     let terrain = build(&recipe);
     let (rec, area) = layers(&terrain);
     let [rows, cols] = terrain.grid.size;
@@ -237,10 +239,10 @@ fn a_local_build_drains() {
 /// Where stages name the widths that they run on, the chosen global level has them, and a refusal says which would.
 #[test]
 fn the_global_level_is_as_fine_as_stages_ask_for() {
-    use thalweg::recipe::{Beyond, LocalFrom};
     let local = |name: &str, cells: usize, from: LocalFrom| {
-        let recipe = presets::find(name).unwrap();
-        Recipe { cells, beyond: Beyond::Local, local_from: from, ..recipe }
+        let mut recipe = Recipe { cells, ..presets::find(name).unwrap() };
+        recipe.set_beyond(Beyond::Local { from }).unwrap();
+        recipe
     };
     // Valleys of ice and what slides down their sides go down to cells of 20 m, the lobes of a delta's plain to 60 m.
     for (name, cells, global) in [
@@ -320,10 +322,10 @@ fn assert_drains(name: &str, terrain: &Terrain) {
 /// Each preset, on two local levels; what of its stages goes on there stands in the report.
 #[test]
 fn every_preset_has_local_levels_that_drain_or_says_why_not() {
-    use thalweg::recipe::{Beyond, Coarsest, LocalFrom, When};
+    use thalweg::recipe::When;
     for preset in presets::PRESETS {
         let (name, mut recipe) = (preset.name, preset.recipe().unwrap());
-        let Some(extent) = recipe.extent else {
+        let Some(extent) = recipe.extent() else {
             let text = recipe.to_toml().replacen("\nseed", "\nbeyond = \"local\"\nseed", 1);
             let error = Recipe::parse(&text).map(drop).unwrap_err().to_string();
             assert!(error.contains("the grid is the file's"), "{name}: {error}");
@@ -336,10 +338,11 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
         if finest.clone().any(|finest| finest > 0.1) {
             let width = finest.filter(|finest| *finest > 0.1).fold(f64::MAX, f64::min);
             let side = width * least as f64 * 1.1;
-            recipe.extent = Some(extent.map(|of| side * of / extent[0].max(extent[1])));
+            recipe.set_extent(extent.map(|of| side * of / extent[0].max(extent[1]))).unwrap();
         }
-        (recipe.cells, recipe.beyond, recipe.local_from) = (cells, Beyond::Local, LocalFrom::Cells(least));
-        recipe.coarsest = Coarsest::None;
+        recipe.cells = cells;
+        let beyond = Beyond::Local { from: LocalFrom::Cells(least) };
+        recipe.set_levels(Levels { coarsest: Coarsest::None, beyond }).unwrap();
         let begun = std::time::Instant::now();
         if recipe.edges.contains(&thalweg::terrain::grid::Edge::Looped) {
             let error = Run::check(&recipe).unwrap_err().to_string();
@@ -347,7 +350,7 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
             continue;
         }
         // A stage of whole reach that begins on a local level is refused, with what would do.
-        let side = recipe.extent.map_or(0.0, |of| of[0].max(of[1]));
+        let side = recipe.extent().map_or(0.0, |of| of[0].max(of[1]));
         let local = side / cells as f64..side / least as f64;
         if recipe.stages.iter().any(|stage| matches!(stage.when, When::Widths([_, widest]) if local.contains(&widest)))
         {

@@ -164,7 +164,8 @@ fn recipes_say_which_sides_are_looped() {
 fn a_looped_world_is_built_in_levels_and_goes_on_from_a_checkpoint() {
     let recipe = |threads: usize| {
         let mut recipe = presets::find("textbook").unwrap();
-        (recipe.cells, recipe.coarsest) = (96, Coarsest::Cells(24));
+        recipe.cells = 96;
+        recipe.set_coarsest(Coarsest::Cells(24)).unwrap();
         for stage in recipe.stages.iter_mut().filter(|stage| stage.label == "balance") {
             stage.model.set("stream_power", "years", &4e6.into()).unwrap();
             stage.model.set("stream_power", "diffusion", &0.01.into()).unwrap();
@@ -183,7 +184,8 @@ fn a_looped_world_is_built_in_levels_and_goes_on_from_a_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("half.thalweg");
     let mut short = presets::find("textbook").unwrap();
-    (short.cells, short.coarsest) = (48, Coarsest::None);
+    short.cells = 48;
+    short.set_coarsest(Coarsest::None).unwrap();
     short.stages[1].model.set("stream_power", "years", &2e6.into()).unwrap();
     let mut run = Run::new(short.clone()).unwrap();
     for _ in 0..6 {
@@ -253,7 +255,8 @@ fn the_textbook_s_land_is_that_of_theory() {
     // As it comes (n = 1), and with another law: θ = m/n = 0.3, k = (U/K)^(1/n).
     for [m, n, erodibility] in [[0.5, 1.0, 5e-6], [0.45, 1.5, 5e-6]] {
         let mut recipe = presets::find("textbook").unwrap();
-        (recipe.cells, recipe.coarsest) = (128, Coarsest::None);
+        recipe.cells = 128;
+        recipe.set_coarsest(Coarsest::None).unwrap();
         let stage = &mut recipe.stages[1];
         for (name, value) in [("area_exponent", m), ("slope_exponent", n), ("erodibility", erodibility)] {
             stage.model.set("stream_power", name, &value.into()).unwrap();

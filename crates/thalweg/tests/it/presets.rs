@@ -55,7 +55,7 @@ const WINDY: [&str; 1] = ["desert"];
 #[test]
 fn finer_presets_are_the_same_world() {
     for (name, text) in same::presets() {
-        if Recipe::parse(&text).expect("a preset").coarsest != Coarsest::None {
+        if Recipe::parse(&text).expect("a preset").levels().coarsest != Coarsest::None {
             continue;
         }
         let alike = same::likeness(&shared_preset(&name, 128, None), &shared_preset(&name, 256, None), 64).unwrap();
@@ -68,7 +68,7 @@ fn finer_presets_are_the_same_world() {
 fn presets_in_levels_agree_and_look_like_land() {
     let mut problems = Vec::new();
     for (name, text) in same::presets() {
-        if Recipe::parse(&text).expect("a preset").coarsest == Coarsest::None {
+        if Recipe::parse(&text).expect("a preset").levels().coarsest == Coarsest::None {
             continue;
         }
         let (small, large) = (shared_preset(&name, 256, None), shared_preset(&name, 512, None));
@@ -105,7 +105,7 @@ fn drained(terrain: &Terrain) -> f64 {
 #[test]
 fn presets_of_one_level_drain() {
     for (name, text) in same::presets() {
-        if Recipe::parse(&text).expect("a preset").coarsest != Coarsest::None {
+        if Recipe::parse(&text).expect("a preset").levels().coarsest != Coarsest::None {
             continue;
         }
         for cells in long::or(vec![128], vec![128, 256, 512]) {

@@ -9,7 +9,7 @@ use thalweg::declare::params::{ParamKind, Value, Written};
 use thalweg::models;
 use thalweg::pictures::ramps::RAMPS;
 use thalweg::recipe::strokes::{Stroke, Tool};
-use thalweg::recipe::{self, Coarsest, From, LayerSource, Recipe, When};
+use thalweg::recipe::{self, Coarsest, From, LayerSource, Recipe, Start, When};
 use thalweg::rocks;
 use thalweg::terrain::grid::Edge;
 
@@ -52,7 +52,7 @@ fn with(old: &str, new: &str) -> String {
 fn every_key_is_read() {
     let recipe = Recipe::parse(GOOD).unwrap();
     assert_eq!((recipe.name.as_str(), recipe.about.as_str()), ("island", "Two lines\nand \"quotes\"."));
-    assert_eq!((recipe.extent, recipe.cells, recipe.seed), (Some([2000.0, 1000.5]), 64, 7));
+    assert_eq!((recipe.extent(), recipe.cells, recipe.seed), (Some([2000.0, 1000.5]), 64, 7));
     assert_eq!(recipe.edges, [Edge::Closed, Edge::Open, Edge::Open, Edge::Open]);
     assert_eq!(recipe.sea_level, Some(-2.5));
     let [noise, rain] = recipe.stages.as_slice() else { panic!("two stages") };
@@ -113,6 +113,42 @@ fn wrong_values_are_named_with_what_is_allowed() {
 }
 
 #[test]
+fn a_start_has_the_settings_that_apply_to_it() {
+    let extent = "extent = [2000.0, 1000.0]";
+    let continents = "extent = [2000.0, 1000.0]\nsea_level = 0.0\ncontinents = { spacing = 5000.0 }";
+    let place = "place = { crs = \"EPSG:32632\", corner = [0, 0] }";
+    // A start, what does not apply to it, and the words that say where it does, or what to do.
+    let cases = [
+        ("from = \"a.tif\"", "coarsest = \"auto\"", "`coarsest` only applies to a recipe with `extent`"),
+        ("from = \"a.tif\"", "beyond = \"local\"", "`beyond` only applies to a recipe with `extent`"),
+        ("from = \"a.tif\"", "local_from = 64", "`local_from` only applies with `beyond = \"local\"`"),
+        ("from = \"a.tif\"", "margin = 0.1", "nothing is known around an elevation model"),
+        ("from = \"a.tif\"", "cut = [1, 0]", "crop the elevation model instead"),
+        ("from = \"a.tif\"", place, "the elevation model has its own georeference"),
+        ("from = \"a.tif\"", "sea_level = 0.0\ncontinents = { spacing = 5e3 }", "`continents` only applies"),
+        (continents, "margin = 0.1", "remove `margin` or `continents`"),
+        (continents, "cut = [1, 0]", "remove `cut` or `continents`"),
+        (continents, place, "remove `place` or `continents`"),
+        (continents, "edges = \"looped\"", "`continents` only applies to a world whose edges end"),
+        (extent, "continents = { spacing = 5e3 }", "add `sea_level = 0.0`"),
+        (extent, "cut = [1, 0]\nbeyond = \"local\"", "remove `cut` or `beyond"),
+        (extent, "cut = [1, 0]\nedges = \"looped\"", "`cut` only applies to a world whose edges end"),
+        (extent, "beyond = \"local\"\nedges = \"looped\"", "remove `beyond`, or set other `edges`"),
+        ("seed = 1", "margin = 0.1", "add `extent = [width, height]`"),
+    ];
+    for (start, setting, words) in cases {
+        let message = refusal(&format!("{start}\n{setting}\n"));
+        assert!(message.contains(words) && !message.contains('\n'), "{setting}: {message}");
+    }
+    // A setting that says what is so anyway is read everywhere, and left out of the text.
+    let idle = "beyond = \"global\"\nlocal_from = \"auto\"\nmargin = 0.0\ncut = [0, 0]\n";
+    for start in ["from = \"a.tif\"", continents, extent] {
+        let plain = Recipe::parse(start).unwrap();
+        assert_eq!(Recipe::parse(&format!("{start}\n{idle}")).unwrap().to_toml(), plain.to_toml());
+    }
+}
+
+#[test]
 fn spelt_out_it_is_the_same_recipe() {
     for text in
         [GOOD.to_string(), with("[[stage]]", "[[stage]]\nlabel = \"a\\nb\""), "from = 'a \"b\".tif'".to_string()]
@@ -148,9 +184,9 @@ fn every_model_comes_back_with_every_parameter() {
                 let value = model.get(param.name).unwrap().into();
                 recipe.stages[0].model.set(name, param.name, &value).unwrap();
             }
-            (recipe.extent, recipe.cells) = (Some([10.0, 0.1 + 0.2]), 64);
+            (recipe.start, recipe.cells) = (Start::synthetic([10.0, 0.1 + 0.2]), 64);
             let back = Recipe::parse(&recipe.to_toml()).unwrap();
-            assert_eq!((back.seed, back.hash(), back.extent), (seed, recipe.hash(), recipe.extent), "{name}");
+            assert_eq!((back.seed, back.hash(), &back.start), (seed, recipe.hash(), &recipe.start), "{name}");
             for param in model.declared() {
                 assert_eq!(back.stages[0].model.get(param.name), model.get(param.name), "{name}.{}", param.name);
             }
@@ -191,7 +227,7 @@ fn editors_are_told_of_what_is_read() {
         let numbers = own.model.declared().into_iter().filter(|param| param.is_number());
         own.finer = numbers.map(|param| (param.name.to_string(), 0.5)).collect();
         own.strokes = Tool::all().map(|tool| Stroke::new(tool, vec![[0.1, -2.5]; 2])).collect();
-        (written.extent, written.cells) = (Some([10.0, 20.0]), 16);
+        (written.start, written.cells) = (Start::synthetic([10.0, 20.0]), 16);
         let text = written.to_toml();
         let back = Recipe::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(back.to_toml(), text);
@@ -293,11 +329,11 @@ proptest! {
         let [name, about, label, path] = words;
         (recipe.name, recipe.about, recipe.stages[0].label) = (name, about, label);
         if kind[2] % 3 == 0 {
-            recipe.from = Some(path.clone().into());
+            recipe.set_dem(path.clone().into()).unwrap();
             recipe.cells = cells * (kind[3] % 2);
         } else {
-            (recipe.extent, recipe.cells) = (Some(sides), cells);
-            recipe.coarsest = [Coarsest::None, Coarsest::Auto, Coarsest::Cells(first)][kind[0]];
+            (recipe.start, recipe.cells) = (Start::synthetic(sides), cells);
+            recipe.set_coarsest([Coarsest::None, Coarsest::Auto, Coarsest::Cells(first)][kind[0]]).unwrap();
         }
         recipe.sea_level = sea;
         recipe.edges = closed.map(|closed| if closed { Edge::Closed } else { Edge::Open });
@@ -311,10 +347,10 @@ proptest! {
         let text = recipe.to_toml();
         let back = Recipe::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         prop_assert_eq!(back.to_toml(), text);
-        prop_assert_eq!((&back.name, &back.about, back.extent), (&recipe.name, &recipe.about, recipe.extent));
-        prop_assert_eq!((back.cells, back.coarsest, back.seed), (recipe.cells, recipe.coarsest, seed));
+        prop_assert_eq!((&back.name, &back.about, &back.start), (&recipe.name, &recipe.about, &recipe.start));
+        prop_assert_eq!((back.cells, back.seed), (recipe.cells, seed));
         prop_assert_eq!((back.edges, back.sea_level, back.rock.name), (recipe.edges, sea, recipe.rock.name));
-        prop_assert_eq!((back.ramp.name, &back.from), (recipe.ramp.name, &recipe.from));
+        prop_assert_eq!(back.ramp.name, recipe.ramp.name);
         let (back, stage) = (&back.stages[0], &recipe.stages[0]);
         prop_assert_eq!((&back.label, back.when, &back.layers), (&stage.label, stage.when, &stage.layers));
     }

@@ -6,8 +6,8 @@ use crate::long;
 use crate::support::{run_recipe, with_threads};
 use proptest::prelude::*;
 use thalweg::declare::params::Value;
-use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
+use thalweg::recipe::{Recipe, Start};
 use thalweg::run::Run;
 use thalweg::session::{Position, Session};
 use thalweg::sketch::{SketchFeature, SketchFrom, SketchKind};
@@ -396,7 +396,7 @@ fn what_leaves_a_stage_no_steps_is_no_live_change_and_a_bad_one_none_at_all() {
     assert_eq!(session.terrain().fingerprints(), built(&shorter).fingerprints());
     let before = (session.position(), session.terrain().fingerprints(), session.run().recipe().to_toml());
     let mut gone = shorter;
-    gone.from = Some("no such file.tif".into());
+    gone.start = Start::FromDem { path: "no such file.tif".into() };
     for said in [session.edit(gone.clone()).unwrap_err(), session.edit_live(gone).unwrap_err()] {
         assert!(said.to_string().contains("no such file.tif"), "{said}");
     }

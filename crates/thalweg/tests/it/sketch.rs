@@ -165,8 +165,9 @@ fn mountains_keep_what_is_drawn() {
 fn lines_that_leave_the_map_go_on_through_its_margin() {
     let folder = tempfile::tempdir().unwrap();
     for (seed, sketch) in [(2, MASSIF), (3, PASSAGE)] {
-        let recipe = recipe(folder.path(), sketch, MOUNTAINS, seed);
-        let terrain = run_recipe(Recipe { margin: 0.08, ..recipe }).into_terrain();
+        let mut recipe = recipe(folder.path(), sketch, MOUNTAINS, seed);
+        recipe.set_margin(0.08).unwrap();
+        let terrain = run_recipe(recipe).into_terrain();
         assert_eq!(terrain.grid.size, [256, 256]);
         assert_kept(&terrain, sketch, &format!("seed {seed}"));
     }
@@ -348,7 +349,7 @@ fn the_recipe_knows_the_file() {
     let problem = knobs.turn(&mut whole.clone()).unwrap_err().to_string();
     assert!(problem.contains("size") && problem.contains("lie at metres"), "{problem}");
     let looped = Recipe::parse("extent = [100.0, 100.0]\nedges = \"looped\"\nsketch = \"a.geojson\"\n").err().unwrap();
-    assert!(looped.to_string().contains("`sketch` goes with `edges` that end"), "{looped}");
+    assert!(looped.to_string().contains("`sketch` only applies to a world whose edges end"), "{looped}");
     // What is written is read again as it was.
     let sketch = Sketch::parse(MASSIF, &WORLD).unwrap();
     assert_eq!(Sketch::parse(&sketch.to_geojson(), &WORLD).unwrap(), sketch);

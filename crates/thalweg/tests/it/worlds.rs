@@ -43,7 +43,8 @@ fn recipes() -> BTreeMap<String, PathBuf> {
 fn small(path: &Path) -> Recipe {
     let mut recipe = Recipe::read(path).unwrap();
     // On one level every stage runs, whatever the width of its cells.
-    (recipe.cells, recipe.coarsest) = (CELLS, Coarsest::None);
+    recipe.cells = CELLS;
+    recipe.set_coarsest(Coarsest::None).unwrap();
     recipe
 }
 
@@ -51,15 +52,16 @@ fn small(path: &Path) -> Recipe {
 /// from the last.
 fn in_levels(path: &Path) -> Option<Recipe> {
     let mut recipe = Recipe::read(path).unwrap();
-    if recipe.coarsest == Coarsest::None {
+    if recipe.levels().coarsest == Coarsest::None {
         return None;
     }
     // No cell may be wider than 100 km.
-    let side = recipe.extent.map_or(0.0, |extent| extent[0].max(extent[1]));
+    let side = recipe.extent().map_or(0.0, |extent| extent[0].max(extent[1]));
     let coarsest = (0..).map(|k| COARSEST << k).find(|cells| side <= 1e5 * *cells as f64).unwrap();
     let cells = CELLS.max(2 * coarsest);
     let wider = recipe.cells as f64 / cells as f64;
-    (recipe.cells, recipe.coarsest) = (cells, Coarsest::Cells(coarsest));
+    recipe.cells = cells;
+    recipe.set_coarsest(Coarsest::Cells(coarsest)).unwrap();
     for stage in &mut recipe.stages {
         if let When::Widths(widths) = &mut stage.when {
             *widths = widths.map(|width| (width * wider).min(1e8));

@@ -1,0 +1,305 @@
+//! [`Start`]: the ground that a recipe begins with.
+
+use std::path::{Path, PathBuf};
+
+use crate::recipe::Recipe;
+use crate::recipe::laid::WorldPlace;
+use crate::recipe::levels::{Beyond, Coarsest, LocalFrom};
+use crate::recipe::scatter::Scatter;
+use thalweg_core::base::error::{Error, Result};
+
+/// The ground that a recipe begins with. Each form holds the settings that apply to it and no others.
+///
+/// In TOML, `extent` makes a start synthetic, `extent` with `continents` makes it a world of continents, and `from` names an
+/// elevation model. [`Recipe::parse`] refuses a setting that the declared start does not have, and so do the methods of
+/// [`Recipe`] that change one.
+///
+/// ```
+/// use thalweg::Recipe;
+/// use thalweg::recipe::Start;
+///
+/// let recipe = Recipe::parse("extent = [8000.0, 6000.0]\nmargin = 0.05\n")?;
+/// assert!(matches!(recipe.start, Start::Synthetic { extent: [8000.0, 6000.0], margin: 0.05, .. }));
+///
+/// // The grid of an elevation model is the file's, so there is no ground around it to build.
+/// let error = Recipe::parse("from = \"dem.tif\"\nmargin = 0.05\n").err().unwrap();
+/// assert!(error.to_string().contains("`margin` only applies to a recipe with `extent`"));
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum Start {
+    /// Flat ground of a given extent.
+    Synthetic {
+        /// Width and height in metres, each 0.01 to 1e8.
+        extent: [f64; 2],
+        /// The levels that it is built on.
+        levels: Levels,
+        /// Width of the margin that is built around the extent and cut away in the end, as a share of the extent's shorter
+        /// side, 0 to 1.
+        margin: f64,
+        /// Columns and rows that are cut away in the end, at the eastern and the southern side.
+        cut: [usize; 2],
+        /// The position on Earth, if it has one.
+        place: Option<WorldPlace>,
+    },
+    /// An elevation model in a file, with the file's extent and georeference.
+    FromDem {
+        /// Path of the file; relative to [`Recipe::folder`].
+        path: PathBuf,
+    },
+    /// Continents in an endless sea, each a synthetic world of its own seed.
+    Continents {
+        /// Width and height of one continent in metres, each 0.01 to 1e8.
+        extent: [f64; 2],
+        /// The levels that a continent is built on.
+        levels: Levels,
+        /// How the continents are distributed.
+        scatter: Scatter,
+    },
+    /// A terrain that the caller passes to [`Run::over`](crate::run::Run::over).
+    Given,
+}
+
+/// The levels that a synthetic world is built on, from the coarsest to the one that has the recipe's `cells`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Levels {
+    /// Cells on the long side of the first level.
+    pub coarsest: Coarsest,
+    /// How the finest levels are made.
+    pub beyond: Beyond,
+}
+
+impl Start {
+    /// A synthetic start of this extent, on one level and with neither margin, cut nor position on Earth.
+    pub const fn synthetic(extent: [f64; 2]) -> Self {
+        let levels = Levels { coarsest: Coarsest::None, beyond: Beyond::Global };
+        Self::Synthetic { extent, levels, margin: 0.0, cut: [0, 0], place: None }
+    }
+
+    fn extent_mut(&mut self) -> Option<&mut [f64; 2]> {
+        match self {
+            Self::Synthetic { extent, .. } | Self::Continents { extent, .. } => Some(extent),
+            Self::FromDem { .. } | Self::Given => None,
+        }
+    }
+
+    fn levels_mut(&mut self) -> Option<&mut Levels> {
+        match self {
+            Self::Synthetic { levels, .. } | Self::Continents { levels, .. } => Some(levels),
+            Self::FromDem { .. } | Self::Given => None,
+        }
+    }
+}
+
+/// The settings of the start. A setter refuses a value that the recipe's start has no room for, and accepts the default.
+impl Recipe {
+    /// Width and height in metres; of one continent, if there are several. `None` when the terrain comes from a file or the
+    /// caller.
+    pub fn extent(&self) -> Option<[f64; 2]> {
+        match self.start {
+            Start::Synthetic { extent, .. } | Start::Continents { extent, .. } => Some(extent),
+            Start::FromDem { .. } | Start::Given => None,
+        }
+    }
+
+    /// Sets the extent in metres. A recipe that was for a terrain of the caller's becomes synthetic.
+    ///
+    /// # Errors
+    /// When the recipe starts from an elevation model.
+    pub fn set_extent(&mut self, extent: [f64; 2]) -> Result<()> {
+        match &mut self.start {
+            Start::FromDem { .. } => return Err(one_start()),
+            Start::Given => self.start = Start::synthetic(extent),
+            start => start.extent_mut().into_iter().for_each(|old| *old = extent),
+        }
+        Ok(())
+    }
+
+    /// Path of the elevation model that the recipe starts from, if it does.
+    pub fn dem(&self) -> Option<&Path> {
+        match &self.start {
+            Start::FromDem { path } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// As [`Recipe::dem`], to be changed.
+    pub fn dem_mut(&mut self) -> Option<&mut PathBuf> {
+        match &mut self.start {
+            Start::FromDem { path } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Lets the recipe start from the elevation model in a file.
+    ///
+    /// # Errors
+    /// When the recipe has an extent.
+    pub fn set_dem(&mut self, path: PathBuf) -> Result<()> {
+        if self.extent().is_some() {
+            return Err(one_start());
+        }
+        self.start = Start::FromDem { path };
+        Ok(())
+    }
+
+    /// The levels that it is built on; a single one when the terrain comes from a file or the caller.
+    pub fn levels(&self) -> Levels {
+        match self.start {
+            Start::Synthetic { levels, .. } | Start::Continents { levels, .. } => levels,
+            Start::FromDem { .. } | Start::Given => Levels::default(),
+        }
+    }
+
+    /// Sets the levels.
+    ///
+    /// # Errors
+    /// When there are several, or local ones, and the recipe has no extent.
+    pub fn set_levels(&mut self, levels: Levels) -> Result<()> {
+        self.set_coarsest(levels.coarsest)?;
+        self.set_beyond(levels.beyond)
+    }
+
+    /// Sets the first level.
+    ///
+    /// # Errors
+    /// When the recipe has no extent.
+    pub fn set_coarsest(&mut self, coarsest: Coarsest) -> Result<()> {
+        let slot = self.start.levels_mut().map(|levels| &mut levels.coarsest);
+        is_put(slot, coarsest, Coarsest::None)
+            .then_some(())
+            .ok_or_else(|| self.only_with_extent("coarsest", "the grid is the file's"))
+    }
+
+    /// Sets how the finest levels are made.
+    ///
+    /// # Errors
+    /// When the recipe has no extent.
+    pub fn set_beyond(&mut self, beyond: Beyond) -> Result<()> {
+        let slot = self.start.levels_mut().map(|levels| &mut levels.beyond);
+        is_put(slot, beyond, Beyond::Global)
+            .then_some(())
+            .ok_or_else(|| self.only_with_extent("beyond", "the grid is the file's"))
+    }
+
+    /// Sets the last level that stages run on.
+    ///
+    /// # Errors
+    /// When no level is local ([`Beyond::Local`]).
+    pub fn set_local_from(&mut self, local_from: LocalFrom) -> Result<()> {
+        let slot = self.start.levels_mut().and_then(|levels| match &mut levels.beyond {
+            Beyond::Local { from } => Some(from),
+            Beyond::Global => None,
+        });
+        let refuse = || Error::Recipe("`local_from` only applies with `beyond = \"local\"`; add that key".into());
+        is_put(slot, local_from, LocalFrom::Auto).then_some(()).ok_or_else(refuse)
+    }
+
+    /// Width of the margin that is built around the extent and cut away in the end, as a share of the extent's shorter side.
+    pub fn margin(&self) -> f64 {
+        if let Start::Synthetic { margin, .. } = self.start { margin } else { 0.0 }
+    }
+
+    /// Sets the margin's width, as a share of the extent's shorter side, 0 to 1.
+    ///
+    /// # Errors
+    /// When the recipe has no extent, or is one of continents.
+    pub fn set_margin(&mut self, margin: f64) -> Result<()> {
+        let slot = if let Start::Synthetic { margin, .. } = &mut self.start { Some(margin) } else { None };
+        is_put(slot, margin, 0.0)
+            .then_some(())
+            .ok_or_else(|| self.only_with_extent("margin", "nothing is known around an elevation model"))
+    }
+
+    /// Columns and rows that are cut away in the end, at the eastern and the southern side.
+    pub fn cut(&self) -> [usize; 2] {
+        if let Start::Synthetic { cut, .. } = self.start { cut } else { [0, 0] }
+    }
+
+    /// Sets the columns and rows that are cut away in the end.
+    ///
+    /// # Errors
+    /// When the recipe has no extent, or is one of continents.
+    pub fn set_cut(&mut self, cut: [usize; 2]) -> Result<()> {
+        let slot = if let Start::Synthetic { cut, .. } = &mut self.start { Some(cut) } else { None };
+        is_put(slot, cut, [0, 0])
+            .then_some(())
+            .ok_or_else(|| self.only_with_extent("cut", "crop the elevation model instead"))
+    }
+
+    /// The position on Earth that a synthetic world is given, if any.
+    pub fn place(&self) -> Option<WorldPlace> {
+        if let Start::Synthetic { place, .. } = self.start { place } else { None }
+    }
+
+    /// Gives a synthetic world a position on Earth.
+    ///
+    /// # Errors
+    /// When the recipe has no extent, or is one of continents.
+    pub fn set_place(&mut self, place: WorldPlace) -> Result<()> {
+        let slot = if let Start::Synthetic { place, .. } = &mut self.start { Some(place) } else { None };
+        is_put(slot, Some(place), None)
+            .then_some(())
+            .ok_or_else(|| self.only_with_extent("place", "the elevation model has its own georeference"))
+    }
+
+    /// How continents are distributed over an endless world, if they are.
+    pub fn continents(&self) -> Option<Scatter> {
+        if let Start::Continents { scatter, .. } = self.start { Some(scatter) } else { None }
+    }
+
+    /// Makes a synthetic world one of the continents of an endless world, or distributes them in another way.
+    ///
+    /// # Errors
+    /// When the recipe has no extent, or has a margin, a cut or a position on Earth, which continents have not.
+    pub fn set_continents(&mut self, scatter: Scatter) -> Result<()> {
+        let (extent, levels) = match self.start {
+            Start::Continents { extent, levels, .. } => (extent, levels),
+            Start::Synthetic { extent, levels, margin: 0.0, cut: [0, 0], place: None } => (extent, levels),
+            Start::Synthetic { margin, cut, .. } => {
+                let key = if margin != 0.0 {
+                    "margin"
+                } else if cut != [0, 0] {
+                    "cut"
+                } else {
+                    "place"
+                };
+                return Err(not_of_continents(key));
+            }
+            Start::FromDem { .. } | Start::Given => {
+                return Err(self.only_with_extent("continents", "an elevation model is one terrain with an end"));
+            }
+        };
+        self.start = Start::Continents { extent, levels, scatter };
+        Ok(())
+    }
+
+    /// Why a key does not apply to the recipe's start; `why_not_dem` is the reason if that is an elevation model.
+    fn only_with_extent(&self, key: &str, why_not_dem: &str) -> Error {
+        match self.start {
+            Start::Continents { .. } => not_of_continents(key),
+            Start::FromDem { .. } => Error::Recipe(format!(
+                "`{key}` only applies to a recipe with `extent`, and this one has `from`: {why_not_dem}"
+            )),
+            _ => {
+                Error::Recipe(format!("`{key}` only applies to a recipe with `extent`; add `extent = [width, height]`"))
+            }
+        }
+    }
+}
+
+/// Puts a value where it belongs; where there is no such place, only the default is accepted. Returns whether it was.
+fn is_put<T: PartialEq>(slot: Option<&mut T>, value: T, default: T) -> bool {
+    let is_accepted = slot.is_some() || value == default;
+    slot.into_iter().zip([value]).for_each(|(slot, value)| *slot = value);
+    is_accepted
+}
+
+fn not_of_continents(key: &str) -> Error {
+    Error::Recipe(format!("`{key}` only applies to a single world; remove `{key}` or `continents`"))
+}
+
+/// The refusal of a recipe that has no start, or two.
+pub(super) fn one_start() -> Error {
+    Error::Recipe("give either `extent = [width, height]` in metres or `from = \"FILE\"`, an elevation model".into())
+}
