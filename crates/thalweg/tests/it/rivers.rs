@@ -1,5 +1,7 @@
 //! River networks: on land whose rivers are known in advance, on noise, on a real elevation model, and on bad input.
 
+use std::sync::LazyLock;
+
 use crate::long;
 use crate::support::{elevation_model_path, run_recipe, shared_preset, terrain_on};
 use thalweg::base::rng::Key;
@@ -36,6 +38,15 @@ fn unbreached() -> Design {
 
 fn made(terrain: &Terrain, design: &Design) -> (Network, Carved) {
     made_for(&Site::of(Land::of(terrain)), design)
+}
+
+/// Rivers of the elevation model of the presets, from a least catchment of 6.5, 3.25 and 1.62 km² on.
+static SPARSE: LazyLock<Network> = LazyLock::new(|| real_network(6.5e6));
+static MIDDLE: LazyLock<Network> = LazyLock::new(|| real_network(3.25e6));
+static DENSE: LazyLock<Network> = LazyLock::new(|| real_network(1.62e6));
+
+fn real_network(catchment: f64) -> Network {
+    made(&jacksboro(), &Design { catchment, ..Design::default() }).0
 }
 
 fn made_for(site: &Site<'_>, design: &Design) -> (Network, Carved) {
@@ -850,7 +861,6 @@ fn stays(first: &Network, other: &Network) -> [f64; 2] {
 fn a_metre_of_noise_leaves_the_great_rivers_where_they_are() {
     let terrain = jacksboro();
     let design = Design { catchment: 1.62e6, ..Design::default() };
-    let plain = made(&terrain, &design).0;
     let (mut worst, mut widths) = (1.0f64, 1.0f64);
     for seed in 0..10 {
         let key = Key::new(seed, "noise");
@@ -861,7 +871,7 @@ fn a_metre_of_noise_leaves_the_great_rivers_where_they_are() {
             let by = key.cell([i as i64, j as i64]).normal();
             rough.ground[(i, j)] = Height::saturating(rough.ground[(i, j)].metres() + by);
         }
-        let [within, alike] = stays(&plain, &made(&rough, &design).0);
+        let [within, alike] = stays(&DENSE, &made(&rough, &design).0);
         eprintln!("noise of seed {seed}: {within:.4} within two cells, widths {alike:.4}");
         (worst, widths) = (worst.min(within), widths.min(alike));
     }
@@ -872,11 +882,8 @@ fn a_metre_of_noise_leaves_the_great_rivers_where_they_are() {
 #[test]
 fn a_denser_network_has_the_same_great_rivers() {
     // Half the catchment, and half the distance between rivers: a quarter of it.
-    let terrain = jacksboro();
-    let networks =
-        [6.5e6, 3.25e6, 1.62e6].map(|catchment| made(&terrain, &Design { catchment, ..Design::default() }).0);
-    for fine in &networks[1..] {
-        let [within, alike] = stays(&networks[0], fine);
+    for fine in [&MIDDLE, &DENSE] {
+        let [within, alike] = stays(&SPARSE, fine);
         eprintln!("density: {within:.4} within two cells, widths {alike:.4}");
         assert!(within >= 0.99 && alike >= 0.99, "{within} {alike}");
     }
@@ -884,8 +891,6 @@ fn a_denser_network_has_the_same_great_rivers() {
 
 #[test]
 fn widths_are_of_the_water_not_of_how_many_rivers_are_drawn() {
-    let terrain = jacksboro();
-    let [coarse, fine] = [6.5e6, 3.25e6].map(|catchment| made(&terrain, &Design { catchment, ..Design::default() }).0);
     // Widths and discharges at the cells of paths; near heads, where rivers begin narrow, they are not those of hydraulic geometry.
     let at_cells = |network: &Network| {
         let places = network
@@ -894,7 +899,7 @@ fn widths_are_of_the_water_not_of_how_many_rivers_are_drawn() {
             .flat_map(|river| river.path.iter().map(move |(k, at)| (*k, river.vertices[*at as usize])));
         places.collect::<std::collections::HashMap<_, _>>()
     };
-    let (coarse, fine) = (at_cells(&coarse), at_cells(&fine));
+    let (coarse, fine) = (at_cells(&SPARSE), at_cells(&MIDDLE));
     let (mut same, mut both) = (0, 0);
     for (k, vertex) in &coarse {
         let Some(other) = fine.get(k).filter(|other| other.kind == vertex.kind) else { continue };
@@ -938,8 +943,8 @@ fn coarser(mut network: Network) -> Network {
 fn cells_half_as_wide_have_the_same_great_rivers() {
     let terrain = jacksboro();
     let design = Design { catchment: 6.5e6, ..Design::default() };
-    let (plain, fine) = (made(&terrain, &design).0, coarser(made(&finer(&terrain), &design).0));
-    let [within, alike] = stays(&plain, &fine);
+    let fine = coarser(made(&finer(&terrain), &design).0);
+    let [within, alike] = stays(&SPARSE, &fine);
     eprintln!("cells: {within:.4} within two cells, widths {alike:.4}");
     assert!(within >= 0.9, "{within} {alike}");
 }
@@ -963,7 +968,7 @@ fn the_letters_rivers_depend_on_its_points() {
 #[test]
 fn great_rivers_are_where_water_gathers() {
     let terrain = jacksboro();
-    let network = made(&terrain, &Design { catchment: 1.62e6, ..Design::default() }).0;
+    let network = &*DENSE;
     let gathered = Drainage::of(&Land::of(&terrain)).take_cells();
     let mut ends: Vec<(i64, u32)> = Vec::new();
     for river in &network.rivers {
