@@ -20,7 +20,7 @@ PLACE = ["--crs", "EPSG:32632", "--origin", "400000,5200000"]
 
 @pytest.fixture(scope="module")
 def worlds(built_world, tmp_path_factory):
-    """A folder with the same world twice, `nowhere` and `laid`, the second with a coordinate reference system; and its drainage."""
+    """A folder with a world, `nowhere`; the same with a coordinate reference system, `laid`; and the drainage of that."""
     folder = tmp_path_factory.mktemp("maps")
     # Levels, a margin that is cut away, and local levels on top.
     shutil.copytree(built_world("alpine", "--cells", 600), folder / "nowhere")
