@@ -9,7 +9,7 @@ from helpers import thalweg
 
 @pytest.fixture(scope="session")
 def built_world(tmp_path_factory):
-    """Returns a function that builds a recipe's world with `thalweg build` and returns its folder, which tests must not change.
+    """Returns a function that builds a recipe's world and returns its folder, which tests must not change.
 
     A world that several tests ask for is built once, also where pytest-xdist spreads the tests over processes.
     """

@@ -16,7 +16,7 @@ from PIL import Image
 NODATA = -9999.0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("interop")
     run_example("INTEROP", "interop", "write", folder, JACKSBORO)

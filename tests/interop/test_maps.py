@@ -1,5 +1,6 @@
 """Worlds as GIS takes them: cloud-optimised, placed, in metres; by GDAL, rio-cogeo and xarray's reader of Zarr."""
 
+import shutil
 import sqlite3
 import warnings
 from xml.etree import ElementTree
@@ -17,16 +18,13 @@ CORNER = [400_000.0, 5_200_000.0]
 PLACE = ["--crs", "EPSG:32632", "--origin", "400000,5200000"]
 
 
-def built(folder, *words):
-    thalweg("build", *words, "--quiet", cwd=folder)
-
-
-@pytest.fixture(scope="session")
-def worlds(tmp_path_factory):
+@pytest.fixture(scope="module")
+def worlds(built_world, tmp_path_factory):
+    """A folder with a world, `nowhere`; the same with a coordinate reference system, `laid`; and the drainage of that."""
     folder = tmp_path_factory.mktemp("maps")
     # Levels, a margin that is cut away, and local levels on top.
-    built(folder, "alpine", "--cells", 600, "--out", "nowhere")
-    built(folder, "alpine", "--cells", 600, "--out", "laid", *PLACE)
+    shutil.copytree(built_world("alpine", "--cells", 600), folder / "nowhere")
+    thalweg("build", "alpine", "--cells", 600, "--out", "laid", "--quiet", *PLACE, cwd=folder)
     thalweg("drain", "laid/height.tif", "-o", "drained", "--quiet", cwd=folder)
     return folder
 
@@ -87,8 +85,8 @@ def test_no_reader_takes_metres_for_degrees(worlds):
 
 
 def test_a_store_lies_there_too(worlds):
-    built(worlds, "alpine", "--cells", 600, "--out", "laid.zarr", *PLACE)
-    built(worlds, "alpine", "--cells", 600, "--out", "part.zarr", "--level", 1, "--rect=1000,2000,3000,5000", *PLACE)
+    thalweg("build", "alpine", "--cells", 600, "--out", "laid.zarr", "--quiet", *PLACE, cwd=worlds)
+    thalweg("build", "alpine", "--cells", 600, "--out", "part.zarr", "--level", 1, "--rect=1000,2000,3000,5000", "--quiet", *PLACE, cwd=worlds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         store = zarr.open_group(worlds / "laid.zarr", mode="r")

@@ -34,7 +34,8 @@ HEIGHT = Label("height", "m", "Elevation of the surface.")
 class Layout:
     """Turns arrays of the user's layout into the core's, and wraps results in the kind of object that the user gave.
 
-    ``orient`` turns an array either way: it is its own inverse. ``kind`` is "numpy", "terrain", "array" (a DataArray) or "dataset".
+    ``orient`` turns an array either way: it is its own inverse. ``kind`` is "numpy", "terrain", "array" (a DataArray)
+    or "dataset".
     """
 
     def __init__(self, wrap: Callable[[Array, Label], Any], orient: Callable[[Array], Array], kind: str) -> None:

@@ -1,6 +1,7 @@
 """Input conversion: terrains and maps from arrays, DataArrays, Datasets and Terrains.
 
-Arrays have their rows from north to south; DataArrays and Datasets are oriented by their coordinates, which :mod:`thalweg.xarray` reads.
+Arrays have their rows from north to south; DataArrays and Datasets are oriented by their coordinates, which
+:mod:`thalweg.xarray` reads.
 """
 
 from __future__ import annotations

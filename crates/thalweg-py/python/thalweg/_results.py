@@ -11,7 +11,7 @@ from ._terrain import Terrain
 
 
 def wrap_heights(core: _core.Terrain, given: Input) -> Any:
-    """Wraps the heights of a terrain in the kind of object that was given; for a Terrain or a Dataset, wraps the whole terrain."""
+    """Wraps the heights of a terrain in the kind of object that was given; wraps all of it for a Terrain or a Dataset."""
     if given.layout.kind in ("terrain", "dataset"):
         return wrap_terrain(core, given)
     return given.wrap(core.height(given.narrow), HEIGHT)

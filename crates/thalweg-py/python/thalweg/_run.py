@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from . import _core

@@ -9,7 +9,6 @@ from typing import Any
 from . import _core
 from ._arrays import NUMPY, Input
 from ._inputs import read_terrain
-from ._recipe import Recipe
 from ._results import wrap_heights, wrap_terrain
 from ._run import Run, drive
 
