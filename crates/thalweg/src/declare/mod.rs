@@ -2,5 +2,6 @@
 //! read it there.
 
 pub(crate) mod codec;
+mod defaults;
 pub(crate) mod keys;
 pub mod params;
