@@ -102,10 +102,7 @@ pub fn layer(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>)
     });
     let map = Picture { rgb };
     let cols = map.rgb.cols();
-    let map = match options.max_size {
-        Some(pixels) => map.within(pixels),
-        None => map,
-    };
+    let map = map.within(options.max_size.unwrap_or(0));
     let metres_per_pixel = terrain.grid.cell * cols as f64 / map.rgb.cols() as f64;
     let legend =
         Legend { ramp: options.ramp, low: low.into(), high: high.into(), unit: options.unit, log: options.log };

@@ -78,10 +78,7 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
     drop(painter);
     let map = Picture { rgb };
     let pixels = map.rgb.cols();
-    let mut map = match options.max_size {
-        Some(pixels) => map.within(pixels),
-        None => map,
-    };
+    let mut map = map.within(options.max_size.unwrap_or(0));
     if let Some(streams) = options.water.streams {
         streams.over(&mut map, &relief);
     }
