@@ -1,3 +1,4 @@
 //! What the programs of developers share.
 
+pub mod files;
 pub mod shell;

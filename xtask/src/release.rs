@@ -12,6 +12,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::wheel;
+use xtask::files::{copy, create_folder, list_files, problem, read, write};
 use xtask::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 
 /// The command's package and program.
@@ -44,18 +45,18 @@ pub fn release() -> Outcome {
     let version = version()?;
     let folder = built()?.parent().ok_or("there is no target folder")?.join(format!("release-{version}"));
     if folder.exists() {
-        fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        fs::remove_dir_all(&folder).map_err(problem(&folder))?;
     }
-    create(&folder)?;
+    create_folder(&folder)?;
     let changes = read(&root().join("CHANGELOG.md"))?;
-    write(&folder.join("notes.md"), notes(&changes, &version)?.as_bytes())?;
+    write(&folder.join("notes.md"), notes(&changes, &version)?)?;
     for artifact in artifacts()? {
         archive(&artifact, &version, &folder)?;
     }
     let wheel = wheel::build("dist")?;
     let name = wheel.file_name().ok_or("the wheel has no name")?;
-    fs::copy(&wheel, folder.join(name)).map_err(|error| format!("{}: {error}", wheel.display()))?;
-    write(&folder.join("SHA256SUMS"), sums(&folder)?.as_bytes())?;
+    copy(&wheel, &folder.join(name))?;
+    write(&folder.join("SHA256SUMS"), sums(&folder)?)?;
     // Every crate is packed, with what it depends on of this workspace; they are built above.
     cargo(&["publish", "--dry-run", "--workspace", "--no-verify", "--allow-dirty"])?;
     println!("xtask: {} holds\n{}", folder.display(), read(&folder.join("SHA256SUMS"))?);
@@ -91,7 +92,7 @@ fn archive(artifact: &Artifact, version: &str, folder: &Path) -> Outcome {
     run(&mut build)?;
     let file = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
     let built = built()?.parent().ok_or("there is no target folder")?.join(target).join("dist").join(&file);
-    let bytes = fs::read(&built).map_err(|error| format!("{}: {error}", built.display()))?;
+    let bytes = fs::read(&built).map_err(problem(&built))?;
     if artifact.is_static && asks_for_loader(&bytes) {
         return Err(format!("{}: was to be static, and asks for the system's loader", built.display()));
     }
@@ -111,7 +112,7 @@ fn archive(artifact: &Artifact, version: &str, folder: &Path) -> Outcome {
         files.insert(format!("completions/{name}"), (text.into_bytes(), 0o644));
     }
     let name = format!("{}-{version}-{target}", artifact.name);
-    write(&folder.join(format!("{name}.tar.gz")), &pack(&name, &files)?)
+    write(&folder.join(format!("{name}.tar.gz")), pack(&name, &files)?)
 }
 
 /// A gzipped tar archive of files below one folder; the same bytes come of the same files.
@@ -183,7 +184,7 @@ fn licences(artifact: &Artifact) -> Outcome<String> {
 
 /// The texts of a package's licences.
 fn licence_texts(folder: &Path) -> Outcome<Vec<String>> {
-    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let entries = fs::read_dir(folder).map_err(problem(folder))?;
     let is_licence = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
         path.is_file() && LICENCES.iter().any(|start| name.starts_with(start))
@@ -204,15 +205,12 @@ fn notes(changes: &str, version: &str) -> Outcome<String> {
 
 /// The checksums of a folder's files, as `sha256sum --check` reads them.
 fn sums(folder: &Path) -> Outcome<String> {
-    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort();
     let mut lines = String::new();
-    for path in paths {
-        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for file in list_files(folder)? {
+        let path = folder.join(&file);
+        let bytes = fs::read(&path).map_err(problem(&path))?;
         let hex: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        lines += &format!("{hex}  {name}\n");
+        lines += &format!("{hex}  {}\n", file.display());
     }
     Ok(lines)
 }
@@ -246,19 +244,6 @@ fn output(command: &mut Command) -> Outcome<String> {
         return Err(format!("{name}: {}: {}", output.status, String::from_utf8_lossy(&output.stderr)));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn create(folder: &Path) -> Outcome {
-    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
-}
-
-fn read(path: &Path) -> Outcome<String> {
-    let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Outcome {
-    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
+use xtask::files::{self, copy, create_folder, list_files, read};
 use xtask::shell::{Outcome, root};
 
 /// The book, and the recipes of its models.
@@ -21,14 +22,13 @@ const BESIDE: [&str; 3] = ["book.css", "live.js", "live_worker.js"];
 /// Writes the book's pages into `folder`, with all that they show.
 pub fn write(folder: &Path) -> Outcome {
     let book = root().join(BOOK);
-    let mut files = Vec::new();
-    list(&book, &book, &mut files)?;
+    let files = list_files(&book)?;
     let frame = read(&root().join(FRAME))?;
     for file in &files {
         let to = folder.join(page_of(file));
-        fs::create_dir_all(to.parent().unwrap_or(folder)).map_err(|error| format!("{}: {error}", to.display()))?;
+        create_folder(to.parent().unwrap_or(folder))?;
         if file.extension().is_some_and(|ending| ending == "md") {
-            save(&to, &page(&frame, file, &read(&book.join(file))?, &files))?;
+            files::write(&to, page(&frame, file, &read(&book.join(file))?, &files))?;
         } else {
             copy(&book.join(file), &to)?;
         }
@@ -37,7 +37,7 @@ pub fn write(folder: &Path) -> Outcome {
         copy(&root().join(FRAME).with_file_name(name), &folder.join(name))?;
     }
     let recipes = folder.join("recipes");
-    fs::create_dir_all(&recipes).map_err(|error| format!("{}: {error}", recipes.display()))?;
+    create_folder(&recipes)?;
     for file in files.iter().filter_map(|file| recipe_of(file)) {
         copy(&file, &recipes.join(file.file_name().unwrap_or_default()))?;
     }
@@ -156,35 +156,8 @@ fn recipe_of(file: &Path) -> Option<PathBuf> {
     (!text.lines().any(reads)).then_some(recipe)
 }
 
-/// All files of a folder, from `top` on, in order.
-fn list(top: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Outcome {
-    let found = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut paths: Vec<PathBuf> = found.filter_map(Result::ok).map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            list(top, &path, files)?;
-        } else {
-            files.push(path.strip_prefix(top).unwrap_or(&path).to_path_buf());
-        }
-    }
-    Ok(())
-}
-
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-fn read(path: &Path) -> Outcome<String> {
-    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn save(path: &Path, text: &str) -> Outcome {
-    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-fn copy(from: &Path, to: &Path) -> Outcome {
-    fs::copy(from, to).map(drop).map_err(|error| format!("{}: {error}", from.display()))
 }
 
 #[cfg(test)]

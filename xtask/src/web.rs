@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::site;
 use crate::wasm::{Threads, glue, module, on_the_wire};
+use xtask::files::{copy, create_folder, list_files, problem, read, write};
 use xtask::shell::{Outcome, built, program, root, run};
 
 /// A package whose module pages load.
@@ -94,9 +95,9 @@ impl Face {
     fn lay(&self, dist: &Path, profile: &str) -> Outcome {
         let folder = dist.join(self.folder);
         self.beside.map_or(Ok(()), |beside| copy(&root().join(beside), &folder))?;
-        fs::create_dir_all(&folder).map_err(problem(&folder))?;
+        create_folder(&folder)?;
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
-            fs::copy(root().join(licence), folder.join(licence)).map_err(problem(&folder))?;
+            copy(&root().join(licence), &folder.join(licence))?;
         }
         glue(&module(self.package, profile, self.threads)?, &folder, self.name)
     }
@@ -109,7 +110,7 @@ fn examples(dist: &Path) -> Outcome {
     for (package, file, example) in SHOWN_WITH {
         let from = root().join(PLACE).join("node_modules").join(package).join(file);
         let to = dist.join("examples").join(example).join(from.file_name().unwrap_or_default());
-        fs::copy(&from, &to).map_err(problem(&from))?;
+        copy(&from, &to)?;
     }
     Ok(())
 }
@@ -162,47 +163,17 @@ fn clear(folder: &Path) -> Outcome {
     if folder.exists() { fs::remove_dir_all(folder).map_err(problem(folder)) } else { Ok(()) }
 }
 
-/// Copies a folder with all that is in it.
-pub fn copy(from: &Path, to: &Path) -> Outcome {
-    fs::create_dir_all(to).map_err(problem(to))?;
-    for entry in fs::read_dir(from).map_err(problem(from))?.filter_map(Result::ok) {
-        let (path, target) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            copy(&path, &target)?;
-        } else {
-            fs::copy(&path, &target).map_err(problem(&path))?;
-        }
-    }
-    Ok(())
-}
-
 /// Writes the worker that keeps all files of `dist/`, known by their names and contents: another build is fetched anew.
 fn offline(dist: &Path) -> Outcome {
     let [from, to] = [root().join(OFFLINE.0), dist.join(OFFLINE.1)];
-    let text = fs::read_to_string(&from).map_err(problem(&from))?;
+    let text = read(&from)?;
     let mut files = Vec::new();
-    list(dist, dist, &mut files)?;
-    files.sort();
-    let files = serde_json::to_string(&files).unwrap_or_default();
-    fs::write(&to, text.replace(OFFLINE.2, &files)).map_err(problem(&to))
-}
-
-/// Names of all files in a folder, from `top` on, and what tells their contents.
-fn list(top: &Path, folder: &Path, files: &mut Vec<(String, String)>) -> Outcome {
-    for path in fs::read_dir(folder).map_err(problem(folder))?.filter_map(Result::ok).map(|entry| entry.path()) {
-        if path.is_dir() {
-            list(top, &path, files)?;
-            continue;
-        }
-        let name = path.strip_prefix(top).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-        let bytes = fs::read(&path).map_err(problem(&path))?;
+    for file in list_files(dist)? {
+        let bytes = fs::read(dist.join(&file)).map_err(problem(&file))?;
         let sum = <sha2::Sha256 as sha2::Digest>::digest(&bytes);
-        files.push((name, sum[..8].iter().map(|byte| format!("{byte:02x}")).collect()));
+        let sum: String = sum[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        files.push((file.to_string_lossy().replace('\\', "/"), sum));
     }
-    Ok(())
-}
-
-fn problem(path: &Path) -> impl Fn(std::io::Error) -> String + use<> {
-    let path: PathBuf = path.into();
-    move |error| format!("{}: {error}", path.display())
+    let files = serde_json::to_string(&files).unwrap_or_default();
+    write(&to, text.replace(OFFLINE.2, &files))
 }

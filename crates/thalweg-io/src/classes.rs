@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::raster::each_alike;
 use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, read};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::CellType;
@@ -91,20 +92,7 @@ pub fn resample_classes(raster: &Raster, size: Size) -> Result<Raster> {
     let georeference = resampled(&grid, size)?.georeference;
     let [rows, cols] = [0, 1].map(|k| Axis::new(raster.size[k], size[k], Kernel::Convex).nearest);
     let from = rows.iter().flat_map(|i| cols.iter().map(move |j| i * raster.size[1] + j));
-    macro_rules! taken {
-        ($kind:ident, $samples:expr) => {
-            Samples::$kind(from.clone().map(|k| $samples[k]).collect())
-        };
-    }
-    let samples = match &raster.samples {
-        Samples::U8(v) => taken!(U8, v),
-        Samples::U16(v) => taken!(U16, v),
-        Samples::I16(v) => taken!(I16, v),
-        Samples::I32(v) => taken!(I32, v),
-        Samples::U32(v) => taken!(U32, v),
-        Samples::F32(v) => taken!(F32, v),
-        Samples::F64(v) => taken!(F64, v),
-    };
+    let samples = each_alike!(&raster.samples, v => from.clone().map(|k| v[k]).collect());
     let mask = raster.mask.as_ref().map(|mask| from.clone().map(|k| mask[k]).collect());
     Ok(Raster { size, samples, mask, georeference, ..raster.clone() })
 }

@@ -1,24 +1,9 @@
 //! Windows of samples: cut out, put in; and samples as bytes.
 
+use super::raster::{Nearest, both, each};
 use super::{SampleType, Samples};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::{Size, Window};
-
-/// Runs the same expression on the vectors of two runs of samples of one type.
-macro_rules! both {
-    ($a:expr, $b:expr, $v:ident, $w:ident => $do:expr, $other:expr) => {
-        match ($a, $b) {
-            (Samples::U8($v), Samples::U8($w)) => $do,
-            (Samples::U16($v), Samples::U16($w)) => $do,
-            (Samples::I16($v), Samples::I16($w)) => $do,
-            (Samples::I32($v), Samples::I32($w)) => $do,
-            (Samples::U32($v), Samples::U32($w)) => $do,
-            (Samples::F32($v), Samples::F32($w)) => $do,
-            (Samples::F64($v), Samples::F64($w)) => $do,
-            _ => $other,
-        }
-    };
-}
 
 impl Samples {
     /// `n` times `value`, as near as the type comes to it: of whole numbers the nearest within the type's range, 0 for NaN.
@@ -27,29 +12,13 @@ impl Samples {
     /// When there is no memory for them.
     pub fn filled(kind: SampleType, n: usize, value: f64) -> Result<Self> {
         let mut samples = Self::zeros(kind, n).map_err(|problem| Error::value("samples", n, problem))?;
-        match &mut samples {
-            Self::U8(v) => v.fill(value.round() as u8),
-            Self::U16(v) => v.fill(value.round() as u16),
-            Self::I16(v) => v.fill(value.round() as i16),
-            Self::I32(v) => v.fill(value.round() as i32),
-            Self::U32(v) => v.fill(value.round() as u32),
-            Self::F32(v) => v.fill(value as f32),
-            Self::F64(v) => v.fill(value),
-        }
+        each!(&mut samples, v => v.fill(Nearest::nearest(value)));
         Ok(samples)
     }
 
     /// Puts one value at the end, as near as the type comes to it; see [`Samples::filled`].
     pub fn push(&mut self, value: f64) {
-        match self {
-            Self::U8(v) => v.push(value.round() as u8),
-            Self::U16(v) => v.push(value.round() as u16),
-            Self::I16(v) => v.push(value.round() as i16),
-            Self::I32(v) => v.push(value.round() as i32),
-            Self::U32(v) => v.push(value.round() as u32),
-            Self::F32(v) => v.push(value as f32),
-            Self::F64(v) => v.push(value),
-        }
+        each!(self, v => v.push(Nearest::nearest(value)));
     }
 
     /// Samples from their bytes, least byte first unless `big_endian`.
@@ -65,20 +34,7 @@ impl Samples {
 
     /// Their bytes, least byte first.
     pub fn to_bytes(&self) -> Vec<u8> {
-        macro_rules! bytes {
-            ($v:expr) => {
-                $v.iter().flat_map(|x| x.to_le_bytes()).collect()
-            };
-        }
-        match self {
-            Self::U8(v) => v.clone(),
-            Self::U16(v) => bytes!(v),
-            Self::I16(v) => bytes!(v),
-            Self::I32(v) => bytes!(v),
-            Self::U32(v) => bytes!(v),
-            Self::F32(v) => bytes!(v),
-            Self::F64(v) => bytes!(v),
-        }
+        each!(self, v => v.iter().map(|x| x.to_le_bytes()).collect::<Vec<_>>().into_flattened())
     }
 
     /// The samples of `window` of a map of `size` whose samples these are.

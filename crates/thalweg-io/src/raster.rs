@@ -111,6 +111,67 @@ macro_rules! each {
     };
 }
 
+/// Makes samples of the same type with the same expression on the vector of any.
+macro_rules! each_alike {
+    ($samples:expr, $v:ident => $do:expr) => {
+        match $samples {
+            Samples::U8($v) => Samples::U8($do),
+            Samples::U16($v) => Samples::U16($do),
+            Samples::I16($v) => Samples::I16($do),
+            Samples::I32($v) => Samples::I32($do),
+            Samples::U32($v) => Samples::U32($do),
+            Samples::F32($v) => Samples::F32($do),
+            Samples::F64($v) => Samples::F64($do),
+        }
+    };
+}
+
+/// Runs the same expression on the vectors of two runs of samples of one type, and another where their types differ.
+macro_rules! both {
+    ($a:expr, $b:expr, $v:ident, $w:ident => $do:expr, $other:expr) => {
+        match ($a, $b) {
+            (Samples::U8($v), Samples::U8($w)) => $do,
+            (Samples::U16($v), Samples::U16($w)) => $do,
+            (Samples::I16($v), Samples::I16($w)) => $do,
+            (Samples::I32($v), Samples::I32($w)) => $do,
+            (Samples::U32($v), Samples::U32($w)) => $do,
+            (Samples::F32($v), Samples::F32($w)) => $do,
+            (Samples::F64($v), Samples::F64($w)) => $do,
+            _ => $other,
+        }
+    };
+}
+pub(super) use {both, each, each_alike};
+
+/// A number as a sample.
+pub(super) trait Nearest {
+    /// The sample nearest to a number, within the type's range; of whole numbers 0 for NaN.
+    fn nearest(number: f64) -> Self;
+}
+
+macro_rules! whole {
+    ($($type:ty),+) => { $(
+        impl Nearest for $type {
+            fn nearest(number: f64) -> Self {
+                number.round() as Self
+            }
+        }
+    )+ };
+}
+whole!(u8, u16, i16, i32, u32);
+
+impl Nearest for f32 {
+    fn nearest(number: f64) -> Self {
+        number as Self
+    }
+}
+
+impl Nearest for f64 {
+    fn nearest(number: f64) -> Self {
+        number
+    }
+}
+
 impl Samples {
     /// `n` zeros.
     ///
@@ -194,15 +255,7 @@ impl Samples {
 
     /// Sample number `k`, counted row by row from 0; every type fits an `f64` exactly.
     pub fn get(&self, k: usize) -> f64 {
-        match self {
-            Self::U8(v) => f64::from(v[k]),
-            Self::U16(v) => f64::from(v[k]),
-            Self::I16(v) => f64::from(v[k]),
-            Self::I32(v) => f64::from(v[k]),
-            Self::U32(v) => f64::from(v[k]),
-            Self::F32(v) => f64::from(v[k]),
-            Self::F64(v) => v[k],
-        }
+        each!(self, v => v[k].into())
     }
 
     /// The samples of these numbers ([`Samples::get`]), in order.
@@ -218,15 +271,7 @@ impl Samples {
         fn flip<T: Copy>(v: Vec<T>, cols: usize) -> Vec<T> {
             v.chunks(cols.max(1)).rev().flatten().copied().collect()
         }
-        match self {
-            Self::U8(v) => Self::U8(flip(v, cols)),
-            Self::U16(v) => Self::U16(flip(v, cols)),
-            Self::I16(v) => Self::I16(flip(v, cols)),
-            Self::I32(v) => Self::I32(flip(v, cols)),
-            Self::U32(v) => Self::U32(flip(v, cols)),
-            Self::F32(v) => Self::F32(flip(v, cols)),
-            Self::F64(v) => Self::F64(flip(v, cols)),
-        }
+        each_alike!(self, v => flip(v, cols))
     }
 
     /// Samples given column by column (Fortran order), row by row.
@@ -234,15 +279,7 @@ impl Samples {
         fn turn<T: Copy>(v: &[T], rows: usize, cols: usize) -> Vec<T> {
             (0..rows).flat_map(|i| (0..cols).map(move |j| v[j * rows + i])).collect()
         }
-        match self {
-            Self::U8(v) => Self::U8(turn(&v, rows, cols)),
-            Self::U16(v) => Self::U16(turn(&v, rows, cols)),
-            Self::I16(v) => Self::I16(turn(&v, rows, cols)),
-            Self::I32(v) => Self::I32(turn(&v, rows, cols)),
-            Self::U32(v) => Self::U32(turn(&v, rows, cols)),
-            Self::F32(v) => Self::F32(turn(&v, rows, cols)),
-            Self::F64(v) => Self::F64(turn(&v, rows, cols)),
-        }
+        each_alike!(self, v => turn(&v, rows, cols))
     }
 }
 

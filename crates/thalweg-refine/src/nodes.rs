@@ -18,53 +18,35 @@ pub(super) enum Kind {
     Sea,
 }
 
-/// A coarse cell's node and way on.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Node {
-    pub kind: Kind,
-    /// Where the cell drains to: 0 to 7, or [`OUT`].
-    pub code: u8,
-    /// Child that is the node: 2 · row + column.
-    pub child: u8,
-    /// Children that lie on the world's open rim, a bit each, if the cell drains over it.
-    pub rim: u8,
-    /// Height of the node; of water its level.
-    pub bed: i32,
-    /// How low a way may come that leads from here into a lake.
-    pub mouth: i32,
-    /// Heights of the children before anything is carved.
-    pub raw: [i32; 4],
-    /// Catchment in m².
-    pub area: f32,
-    /// Whether no cell beside a hill's node is lower: then its way to the next node is carved.
-    pub carved: bool,
-    /// The lake over the cell; of land the one beside it, if all water beside it is that lake's.
-    pub lake: u32,
-    /// That lake's level; with none the lowest height.
-    pub level: i32,
-    /// Children that water covers, a bit each.
-    pub wet: u8,
-    /// Whether what is beside its river stays over it.
-    pub guarded: bool,
-}
-
-impl Default for Node {
-    fn default() -> Self {
-        Self {
-            kind: Kind::Hill,
-            code: OUT,
-            child: 0,
-            rim: 0,
-            bed: 0,
-            mouth: i32::MIN,
-            raw: [0; 4],
-            area: 0.0,
-            carved: false,
-            lake: 0,
-            level: i32::MIN,
-            wet: 0,
-            guarded: false,
-        }
+thalweg_core::with_defaults! {
+    /// A coarse cell's node and way on.
+    #[derive(Debug, Clone, Copy)]
+    pub(super) struct Node {
+        pub kind: Kind = Kind::Hill,
+        /// Where the cell drains to: 0 to 7, or [`OUT`].
+        pub code: u8 = OUT,
+        /// Child that is the node: 2 · row + column.
+        pub child: u8 = 0,
+        /// Children that lie on the world's open rim, a bit each, if the cell drains over it.
+        pub rim: u8 = 0,
+        /// Height of the node; of water its level.
+        pub bed: i32 = 0,
+        /// How low a way may come that leads from here into a lake.
+        pub mouth: i32 = i32::MIN,
+        /// Heights of the children before anything is carved.
+        pub raw: [i32; 4] = [0; 4],
+        /// Catchment in m².
+        pub area: f32 = 0.0,
+        /// Whether no cell beside a hill's node is lower: then its way to the next node is carved.
+        pub carved: bool = false,
+        /// The lake over the cell; of land the one beside it, if all water beside it is that lake's.
+        pub lake: u32 = 0,
+        /// That lake's level; with none the lowest height.
+        pub level: i32 = i32::MIN,
+        /// Children that water covers, a bit each.
+        pub wet: u8 = 0,
+        /// Whether what is beside its river stays over it.
+        pub guarded: bool = false,
     }
 }
 

@@ -7,50 +7,52 @@ use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_noise::strata::StandingBeds;
 
-/// How a level is made out of the one before. Every number is one of the definition: another one, another world.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rules {
-    /// Catchment from which on a stream is a river that keeps its course for ever, in cells of its level, N; 2 to 48.
-    pub river: u32,
-    /// Height of the new octaves of noise where the slope is 1 (rise over run), in widths of a fine cell; 0 to 4.
-    pub roughness: f32,
-    /// How far slopes go towards balance between uplift and rivers' cuts, as the ratio of what is cut in a cell of
-    /// `balance` to what stands there; on cells narrower than `hillslope` less, to a quarter; 0 to 100.
-    pub time: f32,
-    /// Share of the uplift that would balance rivers' cuts: with less, ground gets gentler from level to level; 0 to 1.
-    pub uplift: f32,
-    /// Catchment, in fine cells, of which the slope stays as it is: with less it becomes steeper, with more gentler; 0.1 to 10⁴.
-    pub balance: f32,
-    /// Exponent m of the catchment in what is cut; 0 to 2.
-    pub exponent: f32,
-    /// Standard deviation of the natural logarithm of the rock's erodibility, from cell to cell; 0 to 2.
-    pub grain: f32,
-    /// The steepest slope, rise over run; 0.01 to 100.
-    pub limit: f32,
-    /// How far creep takes a cell towards the mean of those around it, on cells of `hillslope` and less; 0 to 1.
-    pub creep: f32,
-    /// Length of a hillslope that creep shapes, in metres: on wider cells creep does less; 0 to 10⁶.
-    pub hillslope: f32,
-    /// Half the width of a valley's floor over the square root of its catchment, both in metres; 0 to 1.
-    pub floor: f32,
-    /// Slope of floors towards their river, rise over run; 0 to 1.
-    pub rise: f32,
-    /// Wavelength of meanders, in widths of their river; 0 to 1000, 0 for none.
-    pub meanders: f32,
-    /// Sweeps by which water finds its way over hills; 1 to 64. A sweep reaches one cell farther.
-    pub water_sweeps: u32,
-    /// Sweeps by which uplift finds room under what is upstream; 0 to 64.
-    pub rise_sweeps: u32,
-    /// Sweeps by which cuts go upstream; 0 to 64.
-    pub cut_sweeps: u32,
-    /// Sweeps by which slopes slide; 0 to 64.
-    pub limit_sweeps: u32,
-    /// What wind has heaped, where loose ground is that; `None` where it is soil and scree, which rivers cut.
-    pub sand: Option<Sand>,
-    /// Beds of rock: how readily each is cut, and how steep it stands; `None` where all rock is alike.
-    pub strata: Option<Arc<StandingBeds>>,
-    /// Operators that join after the kernel's own.
-    pub joins: Joins,
+thalweg_core::with_defaults! {
+    /// How a level is made out of the one before. Every number is one of the definition: another one, another world.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Rules {
+        /// Catchment from which on a stream is a river that keeps its course for ever, in cells of its level, N; 2 to 48.
+        pub river: u32 = 8,
+        /// Height of the new octaves of noise where the slope is 1 (rise over run), in widths of a fine cell; 0 to 4.
+        pub roughness: f32 = 0.2,
+        /// How far slopes go towards balance between uplift and rivers' cuts, as the ratio of what is cut in a cell of
+        /// `balance` to what stands there; on cells narrower than `hillslope` less, to a quarter; 0 to 100.
+        pub time: f32 = 7.0,
+        /// Share of the uplift that would balance rivers' cuts: with less, ground gets gentler from level to level; 0 to 1.
+        pub uplift: f32 = 1.0,
+        /// Catchment, in fine cells, of which the slope stays as it is: with less it becomes steeper, with more gentler; 0.1 to 10⁴.
+        pub balance: f32 = 7.0,
+        /// Exponent m of the catchment in what is cut; 0 to 2.
+        pub exponent: f32 = 0.45,
+        /// Standard deviation of the natural logarithm of the rock's erodibility, from cell to cell; 0 to 2.
+        pub grain: f32 = 0.35,
+        /// The steepest slope, rise over run; 0.01 to 100.
+        pub limit: f32 = 0.8,
+        /// How far creep takes a cell towards the mean of those around it, on cells of `hillslope` and less; 0 to 1.
+        pub creep: f32 = 0.45,
+        /// Length of a hillslope that creep shapes, in metres: on wider cells creep does less; 0 to 10⁶.
+        pub hillslope: f32 = 16.0,
+        /// Half the width of a valley's floor over the square root of its catchment, both in metres; 0 to 1.
+        pub floor: f32 = 0.02,
+        /// Slope of floors towards their river, rise over run; 0 to 1.
+        pub rise: f32 = 0.015,
+        /// Wavelength of meanders, in widths of their river; 0 to 1000, 0 for none.
+        pub meanders: f32 = 12.0,
+        /// Sweeps by which water finds its way over hills; 1 to 64. A sweep reaches one cell farther.
+        pub water_sweeps: u32 = 12,
+        /// Sweeps by which uplift finds room under what is upstream; 0 to 64.
+        pub rise_sweeps: u32 = 6,
+        /// Sweeps by which cuts go upstream; 0 to 64.
+        pub cut_sweeps: u32 = 10,
+        /// Sweeps by which slopes slide; 0 to 64.
+        pub limit_sweeps: u32 = 20,
+        /// What wind has heaped, where loose ground is that; `None` where it is soil and scree, which rivers cut.
+        pub sand: Option<Sand> = None,
+        /// Beds of rock: how readily each is cut, and how steep it stands; `None` where all rock is alike.
+        pub strata: Option<Arc<StandingBeds>> = None,
+        /// Operators that join after the kernel's own.
+        pub joins: Joins = Joins::default(),
+    }
 }
 
 /// Loose ground that wind has heaped: no river cuts it, and it keeps its shape.
@@ -60,33 +62,6 @@ pub struct Sand {
     pub full: f32,
     /// The steepest slope that it lies at, rise over run; 0.01 to 100.
     pub repose: f32,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self {
-            river: 8,
-            roughness: 0.2,
-            time: 7.0,
-            uplift: 1.0,
-            balance: 7.0,
-            exponent: 0.45,
-            grain: 0.35,
-            limit: 0.8,
-            creep: 0.45,
-            hillslope: 16.0,
-            floor: 0.02,
-            rise: 0.015,
-            meanders: 12.0,
-            water_sweeps: 12,
-            rise_sweeps: 6,
-            cut_sweeps: 10,
-            limit_sweeps: 20,
-            sand: None,
-            strata: None,
-            joins: Joins::default(),
-        }
-    }
 }
 
 impl Rules {

@@ -51,65 +51,45 @@ use thalweg_flow::Land;
 use thalweg_flow::breach::Limits;
 use thalweg_noise::given::{rows, springs};
 
-/// How a network is made; [`Design::default`] holds the defaults of the model `river_network`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Design {
-    /// Catchment in m² from which on there is a river; under [`LEAST_CELLS`] cells it counts as that.
-    pub catchment: f64,
-    /// Water that runs off, in metres a year.
-    pub runoff: f64,
-    /// How deep and how far from a hollow a channel may be cut to drain it; what is left becomes a lake.
-    pub breach: Limits,
-    /// Metres of roughness that have no say in where rivers run.
-    pub noise: f64,
-    /// Depth in metres from which on a hollow that is left is a lake.
-    pub lake: f64,
-    /// Width in metres of a river of 1 m³/s.
-    pub width: f64,
-    /// Depth in metres of a river of 1 m³/s.
-    pub depth: f64,
-    /// How far rivers wander, as a factor: 0 not at all, 1 as is usual.
-    pub meander: f64,
-    /// Breadth of floodplains on either side, as a factor on what is usual; 0 makes none.
-    pub floodplain: f64,
-    /// Height of levees beside meandering rivers, as a share of their depth; 0 raises none.
-    pub levees: f64,
-    /// Steepest rise of the banks beyond, in metres per metre.
-    pub bank: f64,
-    /// Steepest fall of a river over soft rock, in metres per metre: waterfalls on it are cut back.
-    pub fall: f64,
-    /// Deepest such cut in metres.
-    pub grading: f64,
-    /// Discharge in m³/s from which on a gentle river parts into arms at the sea; 0 parts none.
-    pub delta: f64,
-    /// How many widths a river of gentle slope has at the sea, beyond its own; 0 widens none.
-    pub estuary: f64,
+thalweg_core::with_defaults! {
+    /// How a network is made; [`Design::default`] holds the defaults of the model `river_network`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Design {
+        /// Catchment in m² from which on there is a river; under [`LEAST_CELLS`] cells it counts as that.
+        pub catchment: f64 = 1e6,
+        /// Water that runs off, in metres a year.
+        pub runoff: f64 = 0.5,
+        /// How deep and how far from a hollow a channel may be cut to drain it; what is left becomes a lake.
+        pub breach: Limits = Limits { depth: 12.0, length: 1000.0 },
+        /// Metres of roughness that have no say in where rivers run.
+        pub noise: f64 = 2.0,
+        /// Depth in metres from which on a hollow that is left is a lake.
+        pub lake: f64 = 2.0,
+        /// Width in metres of a river of 1 m³/s.
+        pub width: f64 = 7.2,
+        /// Depth in metres of a river of 1 m³/s.
+        pub depth: f64 = 0.27,
+        /// How far rivers wander, as a factor: 0 not at all, 1 as is usual.
+        pub meander: f64 = 1.0,
+        /// Breadth of floodplains on either side, as a factor on what is usual; 0 makes none.
+        pub floodplain: f64 = 1.0,
+        /// Height of levees beside meandering rivers, as a share of their depth; 0 raises none.
+        pub levees: f64 = 0.0,
+        /// Steepest rise of the banks beyond, in metres per metre.
+        pub bank: f64 = 0.5,
+        /// Steepest fall of a river over soft rock, in metres per metre: waterfalls on it are cut back.
+        pub fall: f64 = 0.5,
+        /// Deepest such cut in metres.
+        pub grading: f64 = 15.0,
+        /// Discharge in m³/s from which on a gentle river parts into arms at the sea; 0 parts none.
+        pub delta: f64 = 5.0,
+        /// How many widths a river of gentle slope has at the sea, beyond its own; 0 widens none.
+        pub estuary: f64 = 2.0,
+    }
 }
 
 /// Fewest cells of a catchment that has a river: what fewer cells drain is noise.
 pub const LEAST_CELLS: u32 = 16;
-
-impl Default for Design {
-    fn default() -> Self {
-        Self {
-            catchment: 1e6,
-            runoff: 0.5,
-            breach: Limits { depth: 12.0, length: 1000.0 },
-            noise: 2.0,
-            lake: 2.0,
-            width: 7.2,
-            depth: 0.27,
-            meander: 1.0,
-            floodplain: 1.0,
-            levees: 0.0,
-            bank: 0.5,
-            fall: 0.5,
-            grading: 15.0,
-            delta: 5.0,
-            estuary: 2.0,
-        }
-    }
-}
 
 impl Design {
     /// Checks its numbers.

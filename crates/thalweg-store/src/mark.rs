@@ -82,23 +82,14 @@ pub fn hash_file(path: &Path) -> Result<(u64, String)> {
     }
 }
 
+/// Samples that are looked at together.
+const PART: usize = 1 << 12;
+
 /// The least and greatest of the samples that are numbers and not the fill value.
 pub fn range(samples: &Samples, fill: f64) -> Option<[f64; 2]> {
-    macro_rules! of {
-        ($v:expr) => {
-            // Every type's numbers are numbers of f64.
-            $v.iter().map(|x| f64::from(*x)).filter(|x| *x != fill && x.is_finite()).fold(None, wider)
-        };
-    }
-    match samples {
-        Samples::U8(v) => of!(v),
-        Samples::U16(v) => of!(v),
-        Samples::I16(v) => of!(v),
-        Samples::I32(v) => of!(v),
-        Samples::U32(v) => of!(v),
-        Samples::F32(v) => of!(v),
-        Samples::F64(v) => of!(v),
-    }
+    let parts = (0..samples.len()).step_by(PART).map(|from| from..samples.len().min(from + PART));
+    let numbers = parts.flat_map(|part| samples.numbers(part));
+    numbers.filter(|x| *x != fill && x.is_finite()).fold(None, wider)
 }
 
 fn wider(range: Option<[f64; 2]>, x: f64) -> Option<[f64; 2]> {

@@ -1,5 +1,7 @@
 //! The metadata of an array, `zarr.json`: what is read of it, and what is written.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Number, Value, json};
 use thalweg::io::{SampleType, Samples};
 use thalweg::terrain::field::Size;
@@ -272,23 +274,14 @@ impl Array {
     }
 }
 
-const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 /// The eight bytes of a float in base64 (RFC 4648): so xarray keeps a float's fill value in Zarr.
 fn base64(number: f64) -> String {
-    // Eight bytes are ten digits of six bits and four bits more.
-    let bits = u64::from_be_bytes(number.to_le_bytes());
-    let digit = |k: usize| DIGITS[(u128::from(bits) << 2 >> (60 - 6 * k) & 63) as usize] as char;
-    (0..11).map(digit).chain(['=']).collect()
+    STANDARD.encode(number.to_le_bytes())
 }
 
 /// The float whose bytes stand in base64.
 fn of_base64(text: &str) -> Option<f64> {
-    let digits = text.strip_suffix('=').filter(|digits| digits.len() == 11)?;
-    let bits = digits
-        .bytes()
-        .try_fold(0u128, |bits, byte| Some(bits << 6 | DIGITS.iter().position(|digit| *digit == byte)? as u128))?;
-    Some(f64::from_le_bytes(((bits >> 2) as u64).to_be_bytes()))
+    Some(f64::from_le_bytes(STANDARD.decode(text).ok()?.try_into().ok()?))
 }
 
 /// The bytes of one fill value.

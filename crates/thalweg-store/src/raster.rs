@@ -150,38 +150,23 @@ impl<R: WindowedMap> WindowedMap for Turned<R> {
     }
 }
 
-impl WindowedMap for TiffWindows {
-    fn head(&self) -> &Head {
-        self.head()
-    }
-
-    fn read(&self, window: Window) -> Result<Samples> {
-        self.read(window)
-    }
-
-    fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
-        self.mask(window)
-    }
-
-    fn memory(&self, window: Size) -> [u64; 2] {
-        self.memory(window)
-    }
+/// Files that are read by windows have the trait's methods as their own.
+macro_rules! windowed {
+    ($($windows:ty),+) => { $(
+        impl WindowedMap for $windows {
+            fn head(&self) -> &Head {
+                self.head()
+            }
+            fn read(&self, window: Window) -> Result<Samples> {
+                self.read(window)
+            }
+            fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+                self.mask(window)
+            }
+            fn memory(&self, window: Size) -> [u64; 2] {
+                self.memory(window)
+            }
+        }
+    )+ };
 }
-
-impl WindowedMap for VrtWindows {
-    fn head(&self) -> &Head {
-        self.head()
-    }
-
-    fn read(&self, window: Window) -> Result<Samples> {
-        self.read(window)
-    }
-
-    fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
-        self.mask(window)
-    }
-
-    fn memory(&self, window: Size) -> [u64; 2] {
-        self.memory(window)
-    }
-}
+windowed!(TiffWindows, VrtWindows);

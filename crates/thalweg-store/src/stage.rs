@@ -36,10 +36,14 @@ pub trait Stage: Send + Sync {
     fn name(&self) -> &str;
 
     /// The layers that it reads: those that the stage before hands on, and the store's.
-    fn reads(&self) -> Vec<Need>;
+    fn reads(&self) -> Vec<Need> {
+        Vec::new()
+    }
 
     /// The layers of the store that it writes.
-    fn writes(&self) -> Vec<String>;
+    fn writes(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// The files that it writes beside the store when it is solved, by their names there ([`beside`]).
     fn files(&self) -> Vec<&'static str> {

@@ -60,45 +60,30 @@ impl View {
     }
 }
 
-/// How to draw.
-#[derive(Debug, Clone)]
-pub struct PictureOptions<'a> {
-    /// Width and height in pixels, 1 to 16384 and at most the GPU's.
-    pub size: [u32; 2],
-    /// From where.
-    pub view: View,
-    /// Where the camera stands instead, degrees clockwise from north.
-    pub azimuth: Option<f32>,
-    /// Degrees above the horizon that it stands instead.
-    pub elevation: Option<f32>,
-    /// How near it looks: 1 frames the whole terrain; 0.1 to 1000.
-    pub zoom: f32,
-    /// Factor on heights; `None` chooses one at which relief and extent are in good proportion.
-    pub exaggeration: Option<f32>,
-    /// Data laid over the land.
-    pub overlay: Option<Overlay>,
-    /// Of what the land's natural colours depend, where it is to have these in place of colours by height.
-    pub natural: Option<Natural>,
-    /// The terrain at the start, for overlays that compare with it.
-    pub start: Option<&'a Terrain>,
-    /// All else; its exaggeration is not heeded.
-    pub look: Look,
-}
-
-impl Default for PictureOptions<'_> {
-    fn default() -> Self {
-        Self {
-            size: [1280, 800],
-            view: View::Iso,
-            azimuth: None,
-            elevation: None,
-            zoom: 1.0,
-            exaggeration: None,
-            overlay: None,
-            natural: None,
-            start: None,
-            look: Look::default(),
-        }
+thalweg::with_defaults! {
+    /// How to draw.
+    #[derive(Debug, Clone)]
+    pub struct PictureOptions<'a> {
+        /// Width and height in pixels, 1 to 16384 and at most the GPU's.
+        pub size: [u32; 2] = [1280, 800],
+        /// From where.
+        pub view: View = View::Iso,
+        /// Where the camera stands instead, degrees clockwise from north.
+        pub azimuth: Option<f32> = None,
+        /// Degrees above the horizon that it stands instead.
+        pub elevation: Option<f32> = None,
+        /// How near it looks: 1 frames the whole terrain; 0.1 to 1000.
+        pub zoom: f32 = 1.0,
+        /// Factor on heights; `None` chooses one at which relief and extent are in good proportion.
+        pub exaggeration: Option<f32> = None,
+        /// Data laid over the land.
+        pub overlay: Option<Overlay> = None,
+        /// Of what the land's natural colours depend, where it is to have these in place of colours by height.
+        pub natural: Option<Natural> = None,
+        /// The terrain at the start, for overlays that compare with it.
+        pub start: Option<&'a Terrain> = None,
+        /// All else; its exaggeration is not heeded.
+        pub look: Look = Look::default(),
     }
 }
 

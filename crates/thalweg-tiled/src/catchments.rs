@@ -139,10 +139,6 @@ impl Step for Catchments {
         &[(TileLayer::Direction, 0), (TileLayer::Filled, 0)]
     }
 
-    fn writes(&self) -> &[TileLayer] {
-        &[]
-    }
-
     fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
         let map = &self.0;
         let ways = Ways::find(map, tile, &mut Inputs::new(inputs))?;

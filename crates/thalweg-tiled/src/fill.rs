@@ -122,10 +122,6 @@ impl Step for Spills {
         &[(TileLayer::Height, 1)]
     }
 
-    fn writes(&self) -> &[TileLayer] {
-        &[]
-    }
-
     fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
         let found = TilePits::find(&self.0, tile, inputs)?;
         let forest = found.forest();

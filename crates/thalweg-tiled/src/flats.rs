@@ -134,10 +134,6 @@ impl Step for Flats {
         &[(TileLayer::Filled, REACH)]
     }
 
-    fn writes(&self) -> &[TileLayer] {
-        &[]
-    }
-
     fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
         let stand_in = Reader::new(FILLED, tile, answer)?.option()?;
         let found = TileFlats::find(&self.0, tile, inputs, stand_in)?;

@@ -60,7 +60,9 @@ pub trait Step: Send + Sync {
     fn reads(&self) -> &[(TileLayer, usize)];
 
     /// The layers that it writes, over the tile's own cells.
-    fn writes(&self) -> &[TileLayer];
+    fn writes(&self) -> &[TileLayer] {
+        &[]
+    }
 
     /// One tile: the layers that it [reads](Step::reads), in that order, row-major over the tile's [window](Tiling::around), and the tile's
     /// answer of the step before (nothing at the first). Returns the layers that it [writes](Step::writes), in that order, and its summary.

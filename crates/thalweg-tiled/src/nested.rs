@@ -29,10 +29,6 @@ impl Step for Nested {
         &[(TileLayer::Lake, 1), (TileLayer::Filled, 1), (TileLayer::Direction, 0), (TileLayer::Height, 0)]
     }
 
-    fn writes(&self) -> &[TileLayer] {
-        &[]
-    }
-
     fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
         let map = &self.0;
         map.tiling.check(tile)?;

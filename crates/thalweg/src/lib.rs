@@ -55,7 +55,7 @@
 
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
-pub use thalweg_core::{base, choice, declare, params, terrain};
+pub use thalweg_core::{base, choice, declare, params, terrain, with_defaults};
 pub use thalweg_export::{export, survey, world_files, world_folder};
 pub use thalweg_flow as flow;
 pub use thalweg_io as io;

@@ -1,9 +1,13 @@
 //! What several commands take.
 
-use clap::Args;
-use thalweg::io::LoadOptions;
+use std::path::Path;
 
-use super::values::{UnitWord, two_numbers};
+use clap::Args;
+use thalweg::Result;
+use thalweg::io::LoadOptions;
+use thalweg_store::DrainJob;
+
+use super::values::{EdgeWord, UnitWord, area, cell, two_numbers};
 use crate::console::Voice;
 
 /// How a terrain file is to be understood.
@@ -53,5 +57,52 @@ pub struct VoiceArgs {
 impl From<VoiceArgs> for Voice {
     fn from(args: VoiceArgs) -> Self {
         Self { quiet: args.quiet, json: args.json }
+    }
+}
+
+/// The options of drainage that `drain` and `plan` share.
+#[derive(Args)]
+pub struct DrainageArgs {
+    /// Catchment from which on there is a stream, such as 250000, 250000m2 or 0.25km2 [default: 0.5km2, but at least 100
+    /// cells].
+    #[arg(long, value_name = "AREA", value_parser = area)]
+    pub threshold: Option<f64>,
+    /// A cell where water leaves, counted from 0 in the north-west; may be given again.
+    #[arg(long, value_name = "ROW,COL", value_parser = cell)]
+    pub outlet: Vec<[usize; 2]>,
+    /// The same by coordinates of the file.
+    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), allow_hyphen_values = true)]
+    pub outlet_at: Vec<[f64; 2]>,
+    /// What happens at the four sides of an elevation model: closed ones let water out at outlets, into sea and nodata only.
+    #[arg(long, default_value = "open")]
+    pub edges: EdgeWord,
+    /// Up to this height in metres an elevation model is sea.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+    /// Write the tree of depressions as a table: pit, sill, what it spills into, area, volume and depth of each.
+    #[arg(long)]
+    pub depressions: bool,
+    /// Leave out the outlines of lakes, where work goes by tiles: they may take more of the disk than the layers.
+    #[arg(long)]
+    pub no_outlines: bool,
+}
+
+impl DrainageArgs {
+    /// The work on a file of any size.
+    ///
+    /// # Errors
+    /// An unusable input, an outlet outside it.
+    pub fn job(&self, input: &Path, load: &LoadArgs) -> Result<DrainJob> {
+        let mut job = DrainJob {
+            edges: self.edges.edges(),
+            sea_level: self.sea_level,
+            threshold: self.threshold,
+            outlets: self.outlet.clone(),
+            depressions: self.depressions,
+            no_outlines: self.no_outlines,
+            ..DrainJob::of(input, load.options())?
+        };
+        job.let_out_at(&self.outlet_at)?;
+        Ok(job)
     }
 }

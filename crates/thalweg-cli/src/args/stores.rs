@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
-use super::shared::{LoadArgs, VoiceArgs};
-use super::values::{EdgeWord, area, bytes, cell, four_numbers, layers, named_file, pair, seed, threads, two_numbers};
+use super::shared::{DrainageArgs, LoadArgs, VoiceArgs};
+use super::values::{bytes, four_numbers, layers, named_file, pair, seed, threads};
 
 /// Side of a tile in cells, if nothing is said.
 pub const TILE: usize = 1024;
@@ -49,27 +49,8 @@ pub struct Plan {
     /// An input layer of the model: NAME=FILE.
     #[arg(long, value_name = "LAYER", value_parser = named_file())]
     pub layer: Vec<(String, PathBuf)>,
-    /// Catchment from which on there is a stream [default: 0.5km2, but at least 100 cells].
-    #[arg(long, value_name = "AREA", value_parser = area)]
-    pub threshold: Option<f64>,
-    /// A cell where water leaves, counted from 0 in the north-west; may be given again.
-    #[arg(long, value_name = "ROW,COL", value_parser = cell)]
-    pub outlet: Vec<[usize; 2]>,
-    /// The same by coordinates of the file.
-    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), allow_hyphen_values = true)]
-    pub outlet_at: Vec<[f64; 2]>,
-    /// What happens at an elevation model's four sides.
-    #[arg(long, default_value = "open")]
-    pub edges: EdgeWord,
-    /// Up to this height in metres an elevation model is sea.
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
-    pub sea_level: Option<f64>,
-    /// Write the tree of an elevation model's depressions as a table.
-    #[arg(long)]
-    pub depressions: bool,
-    /// Leave out the outlines of an elevation model's lakes.
-    #[arg(long)]
-    pub no_outlines: bool,
+    #[command(flatten)]
+    pub drainage: DrainageArgs,
     #[command(flatten)]
     pub voice: VoiceArgs,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use clap::Args;
 use thalweg::flow::breach::Limits;
 use thalweg::survey::SurveyOptions;
 
-use super::shared::{LoadArgs, VoiceArgs};
+use super::shared::{DrainageArgs, LoadArgs, VoiceArgs};
 use super::values::{
     EdgeWord, Sample, Sides, area, bytes, cell, factor, named_file, pair, placed, seed, sides, threads, two_numbers,
     window,
@@ -32,34 +32,14 @@ pub struct Drain {
     /// The folder to write into.
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// Catchment from which on there is a stream, such as 250000, 250000m2 or 0.25km2 [default: 0.5km2, but at least 100
-    /// cells].
-    #[arg(long, value_name = "AREA", value_parser = area)]
-    pub threshold: Option<f64>,
-    /// A cell where water leaves, counted from 0 in the north-west; may be given again.
-    #[arg(long, value_name = "ROW,COL", value_parser = cell)]
-    pub outlet: Vec<[usize; 2]>,
-    /// The same by coordinates of the file.
-    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), allow_hyphen_values = true)]
-    pub outlet_at: Vec<[f64; 2]>,
+    #[command(flatten)]
+    pub drainage: DrainageArgs,
     /// Cut channels out of depressions at most so deep and so long, in metres, before the rest is filled.
     #[arg(long, value_name = "DEPTH,LENGTH", value_parser = two_numbers("DEPTH,LENGTH"))]
     pub breach: Option<[f64; 2]>,
-    /// What happens at the four sides: closed ones let water out at outlets, into sea and nodata only.
-    #[arg(long, default_value = "open")]
-    pub edges: EdgeWord,
     /// Water that runs off in a year, in millimetres: writes discharge, wetness, rivers with their widths, lakes.
     #[arg(long, value_name = "MM", value_parser = factor)]
     pub runoff: Option<f64>,
-    /// Up to this height in metres there is sea.
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
-    pub sea_level: Option<f64>,
-    /// Write the tree of depressions as a table: pit, sill, what it spills into, area, volume and depth of each.
-    #[arg(long)]
-    pub depressions: bool,
-    /// Leave out the outlines of lakes, where work goes by tiles: they may take more of the disk than the layers.
-    #[arg(long)]
-    pub no_outlines: bool,
     /// Most memory that the process takes, such as 500M or 2G, where work goes by tiles [default: what is free].
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
@@ -76,7 +56,8 @@ impl Drain {
     /// As the library takes it, but for the outlets: those may be given in coordinates of the file.
     pub fn options(&self) -> SurveyOptions {
         let breach = self.breach.map(|[depth, length]| Limits { depth, length });
-        let (threshold, runoff, depressions) = (self.threshold, self.runoff, self.depressions);
+        let DrainageArgs { threshold, depressions, .. } = self.drainage;
+        let runoff = self.runoff;
         SurveyOptions { threshold, breach, runoff, depressions, ..SurveyOptions::default() }
     }
 }

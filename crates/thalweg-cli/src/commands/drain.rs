@@ -9,7 +9,7 @@ use thalweg::base::memory;
 use thalweg::io::{Format, output};
 use thalweg::survey::{Phase, Survey, check_files};
 use thalweg::{Error, Result};
-use thalweg_store::{DrainJob, ElevationFile, Job, is_zarr};
+use thalweg_store::{ElevationFile, Job, is_zarr};
 
 use crate::args::{Drain, TILE};
 use crate::console::{Voice, list, texts};
@@ -25,16 +25,17 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<ExitCode> {
     if let Some(store) = store_of(args, voice)? {
         return by_tiles(args, &store, voice);
     }
-    if args.no_outlines {
+    if args.drainage.no_outlines {
         let allowed = "nothing, where the drainage does not go into a store";
         return Err(Error::value("--no-outlines", "asked for", allowed));
     }
-    let start = Instant::now();
+    let (start, drainage) = (Instant::now(), &args.drainage);
     let reads = files_of(&args.input);
     let mut options = args.options();
     check_files(&args.output, &options, &reads)?;
-    let Opened { terrain, nodata, overridden } = opened(&args.input, &args.load, args.edges, args.sea_level, voice)?;
-    options.outlets = cells(&terrain, &args.outlet, &args.outlet_at, "--outlet-at")?;
+    let Opened { terrain, nodata, overridden } =
+        opened(&args.input, &args.load, drainage.edges, drainage.sea_level, voice)?;
+    options.outlets = cells(&terrain, &drainage.outlet, &drainage.outlet_at, "--outlet-at")?;
     options.check(&terrain)?;
     output::make_folder(&args.output)?;
     let mut phases = Phases::new(voice, Phase::ALL.len() as u64);
@@ -84,15 +85,6 @@ fn by_tiles(args: &Drain, store: &Path, voice: Voice) -> Result<ExitCode> {
             return Err(Error::value(name, "asked for", allowed));
         }
     }
-    let mut job = DrainJob {
-        edges: args.edges.edges(),
-        sea_level: args.sea_level,
-        threshold: args.threshold,
-        outlets: args.outlet.clone(),
-        depressions: args.depressions,
-        no_outlines: args.no_outlines,
-        ..DrainJob::of(&args.input, args.load.options())?
-    };
-    job.let_out_at(&args.outlet_at)?;
+    let job = args.drainage.job(&args.input, &args.load)?;
     carry_out(Job::Drain(job), store, TILE, args.memory, voice)
 }

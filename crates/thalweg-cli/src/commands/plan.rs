@@ -8,7 +8,7 @@ use serde_json::json;
 use thalweg::base::names::shown;
 use thalweg::io::Format;
 use thalweg::{Error, Result};
-use thalweg_store::{Access, ApplyJob, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task, Work, is_zarr};
+use thalweg_store::{Access, ApplyJob, BuildJob, Job, Level, Outcome, Plan, Store, Task, Work, is_zarr};
 
 use crate::args;
 use crate::console::Voice;
@@ -49,8 +49,8 @@ fn job(args: &args::Plan) -> Result<Job> {
                 set: &args.set,
                 layers: &args.layer,
                 seed: args.seed.unwrap_or(1),
-                sea_level: args.sea_level,
-                edges: args.edges.edges(),
+                sea_level: args.drainage.sea_level,
+                edges: args.drainage.edges.edges(),
             })?;
             Ok(Job::Apply(ApplyJob::of(&recipe, Path::new(source), args.load.options())?))
         }
@@ -77,17 +77,7 @@ fn world(args: &args::Plan, name: &OsString) -> Result<Job> {
 }
 
 fn drainage(args: &args::Plan, path: &Path) -> Result<Job> {
-    let mut job = DrainJob {
-        edges: args.edges.edges(),
-        sea_level: args.sea_level,
-        threshold: args.threshold,
-        outlets: args.outlet.clone(),
-        depressions: args.depressions,
-        no_outlines: args.no_outlines,
-        ..DrainJob::of(path, args.load.options())?
-    };
-    job.let_out_at(&args.outlet_at)?;
-    Ok(Job::Drain(job))
+    Ok(Job::Drain(args.drainage.job(path, &args.load)?))
 }
 
 /// Does one part of a plan.

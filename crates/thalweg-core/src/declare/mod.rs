@@ -2,5 +2,6 @@
 //! read it there.
 
 pub mod codec;
+mod defaults;
 pub mod keys;
 pub mod params;

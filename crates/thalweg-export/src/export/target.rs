@@ -124,6 +124,27 @@ const LANDSCAPE: SideRule = SideRule::Components { usual: &[127, 253, 505, 1009,
 const TERRAIN: SideRule = SideRule::PowerPlusOne(33, 4097);
 const ANY: SideRule = SideRule::Any(2, MOST);
 
+/// The traits that most programs share. A target states its others.
+const USUAL: ExportTarget = ExportTarget {
+    name: "",
+    about: "",
+    sides: ANY,
+    tile_sides: ANY,
+    square: false,
+    one_spacing: false,
+    resamples: true,
+    seams: Seams::Adjacent,
+    heights: &[],
+    rows: RowOrder::North,
+    numbering: Numbering::ColumnRow,
+    names: NameRule::Free,
+    layers: LayerPlace::None,
+    how: "",
+    how_tiles: "",
+    verdict: "by formula",
+    source: "",
+};
+
 /// The programs that terrains are written for.
 pub const TARGETS: [ExportTarget; 9] = [
     ExportTarget {
@@ -131,20 +152,15 @@ pub const TARGETS: [ExportTarget; 9] = [
         about: "Unreal Engine, a landscape",
         sides: LANDSCAPE,
         tile_sides: LANDSCAPE,
-        square: false,
-        one_spacing: false,
-        resamples: true,
         seams: Seams::Either,
         heights: &[PNG, R16],
-        rows: RowOrder::North,
-        numbering: Numbering::ColumnRow,
         names: NameRule::Sizes,
         layers: LayerPlace::Masks,
         how: "Landscape mode, Manage, New, Import from File: choose {file}. Scale X {scale_x}, Y {scale_y}, Z {scale_z}; \
               Location Z {location_z}. The landscape then spans {span_x} × {span_y} m, from {minimum} to {maximum} m.",
         how_tiles: "All {tiles} tiles have one range and one scale. {seams}",
-        verdict: "by formula",
         source: "Epic Games, Landscape Technical Guide; Importing and Exporting Landscape Heightmaps",
+        ..USUAL
     },
     ExportTarget {
         name: "unity",
@@ -152,8 +168,6 @@ pub const TARGETS: [ExportTarget; 9] = [
         sides: TERRAIN,
         tile_sides: TERRAIN,
         square: true,
-        one_spacing: false,
-        resamples: true,
         seams: Seams::Shared,
         heights: &[RAW],
         rows: RowOrder::South,
@@ -165,30 +179,25 @@ pub const TARGETS: [ExportTarget; 9] = [
         how_tiles: "Tiles: Terrain Toolbox, Create New Terrain, Import Heightmap, Batch: {tiles} tiles, in all {width} × {length} m, each \
                     of the size above; the two numbers of a name run along X and along Z from the south-west, and neighbours share their \
                     edges.",
-        verdict: "by formula",
         source: "Unity Technologies, Working with Heightmaps; Terrain Tools, Import Heightmap",
+        ..USUAL
     },
     ExportTarget {
         name: "terrain3d",
         about: "Godot with Terrain3D",
         sides: SideRule::Any(2, 16_384),
         tile_sides: SideRule::Power(64, 2048),
-        square: false,
         one_spacing: true,
-        resamples: true,
-        seams: Seams::Adjacent,
         heights: &[EXR, R16],
-        rows: RowOrder::North,
         numbering: Numbering::Regions,
         names: NameRule::Numbers,
-        layers: LayerPlace::None,
         how: "addons/terrain_3d/tools/importer.tscn, with Vertex Spacing 1: Height File {file}; Import Scale 1, Height Offset 0. An .exr \
               holds metres; of an .r16 type R16 Range {minimum}, {maximum} and R16 Size {columns}, {rows}. A single file wants Region Size \
               {region}. When all is imported set Vertex Spacing to {spacing} on the Terrain3D node.",
         how_tiles: "Tiles are regions: set Region Size to {columns}, and import each with Import Position {columns} · X - {middle_x}, \
                     {rows} · Z - {middle_z}, X and Z the two numbers of its name. Regions share no samples.",
-        verdict: "by formula",
         source: "Tokisan Games, Terrain3D, Importing & Exporting Data",
+        ..USUAL
     },
     ExportTarget {
         name: "hterrain",
@@ -196,34 +205,21 @@ pub const TARGETS: [ExportTarget; 9] = [
         sides: SideRule::PowerPlusOne(513, 4097),
         tile_sides: SideRule::PowerPlusOne(513, 4097),
         square: true,
-        one_spacing: false,
-        resamples: true,
         seams: Seams::Shared,
         heights: &[RAW],
-        rows: RowOrder::North,
-        numbering: Numbering::ColumnRow,
         names: NameRule::Plain,
-        layers: LayerPlace::None,
         how: "Terrain menu, Import maps: Heightmap {file}, 16 bits, little-endian; Min Height {minimum}, Max Height {maximum}. Set Map \
               Scale to ({spacing_x}, 1, {spacing_y}).",
         how_tiles: "Tiles: an HTerrain each, x numbers from the west and y from the north, {tile_width} m apart along X and \
                     {tile_length} m along Z; neighbours share their edges.",
-        verdict: "by formula",
         source: "Zylann, HTerrain plugin documentation",
+        ..USUAL
     },
     ExportTarget {
         name: "blender",
         about: "Blender, a grid with a Displace modifier",
-        sides: ANY,
-        tile_sides: ANY,
-        square: false,
-        one_spacing: false,
-        resamples: true,
         seams: Seams::Shared,
         heights: &[EXR, PNG],
-        rows: RowOrder::North,
-        numbering: Numbering::ColumnRow,
-        names: NameRule::Free,
         layers: LayerPlace::Pictures,
         how: "Add, Mesh, Grid: X Subdivisions {quads_x}, Y Subdivisions {quads_y}, scaled to {tile_width} × {tile_length} m, Z {z}. In \
               its UVs set u to u · {uv_scale_x} + {uv_shift_x} and v to v · {uv_scale_y} + {uv_shift_y}: vertices then lie on the middles \
@@ -232,66 +228,45 @@ pub const TARGETS: [ExportTarget; 9] = [
         how_tiles: "Tiles: a grid each, x numbers from the west and y from the north; neighbours share their edges.",
         verdict: "opened",
         source: "Blender Foundation, Blender Manual: Displace Modifier; Image Textures",
+        ..USUAL
     },
     ExportTarget {
         name: "bevy",
         about: "Bevy, or an engine of one's own",
-        sides: ANY,
-        tile_sides: ANY,
-        square: false,
-        one_spacing: false,
-        resamples: true,
         seams: Seams::Shared,
         heights: &[R16, PNG],
-        rows: RowOrder::North,
-        numbering: Numbering::ColumnRow,
-        names: NameRule::Free,
         layers: LayerPlace::Pictures,
         how: "Bevy reads no height maps by itself. {file} holds {columns} × {rows} samples of 16 bits, least byte first, the northern row \
               first: y = {minimum} + sample / 65535 · {relief}, x = column · {spacing_x}, z = row · {spacing_y}, all metres. A mesh with \
               them made is `thalweg mesh`.",
         how_tiles: "Tiles: the same, x numbers from the west and y from the north; neighbours share their edges.",
-        verdict: "by formula",
         source: "ours: a file of numbers with its manifest",
+        ..USUAL
     },
     ExportTarget {
         name: "worldpainter",
         about: "WorldPainter, for Minecraft",
-        sides: ANY,
-        tile_sides: ANY,
-        square: false,
         one_spacing: true,
-        resamples: true,
-        seams: Seams::Adjacent,
         heights: &[PNG],
-        rows: RowOrder::North,
-        numbering: Numbering::ColumnRow,
-        names: NameRule::Free,
         layers: LayerPlace::Pictures,
         how: "File, Import new world, From height map: {file}, Scale 100 %: a pixel is a block and stands for {spacing} m. Image values \
               0 and 65535 become levels {block_low} and {block_high}: a block up stands for {block} m. Water level {block_water}.",
         how_tiles: "Tiles: worlds of {columns} × {rows} blocks each, x numbers from the west and y from the north; they share no blocks.",
-        verdict: "by formula",
         source: "WorldPainter, Importing a Height Map",
+        ..USUAL
     },
     ExportTarget {
         name: "gis",
         about: "QGIS, GDAL and the like",
-        sides: ANY,
-        tile_sides: ANY,
-        square: false,
         one_spacing: true,
         resamples: false,
-        seams: Seams::Adjacent,
         heights: &[TIFF],
-        rows: RowOrder::North,
-        numbering: Numbering::ColumnRow,
-        names: NameRule::Free,
         layers: LayerPlace::Rasters,
         how: "Open {file}: a cloud-optimised GeoTIFF, metres in 32-bit floats, {columns} × {rows} cells of {spacing} m; {crs}.",
         how_tiles: "Tiles: `gdalbuildvrt {name}.vrt {name}_x*_y*.tif` joins those of the heights; they share no cells.",
         verdict: "opened",
         source: "Open Geospatial Consortium, OGC GeoTIFF Standard; Cloud Optimized GeoTIFF Standard",
+        ..USUAL
     },
     ExportTarget {
         name: "web",
@@ -300,19 +275,16 @@ pub const TARGETS: [ExportTarget; 9] = [
         tile_sides: SideRule::Power(256, 256),
         square: true,
         one_spacing: true,
-        resamples: true,
-        seams: Seams::Adjacent,
         heights: &[RGB, MESH],
-        rows: RowOrder::North,
         numbering: Numbering::Pyramid,
         names: NameRule::Plain,
-        layers: LayerPlace::None,
         how: "See it: `python3 -m http.server` in the folder, then http://localhost:8000 in a browser; any server of plain files does. For \
               a map of your own: MapLibre's source raster-dem with tiles {file}, encoding mapbox, tileSize 256; {crs}. Beside them terrarium \
               holds the same heights in the other encoding, and hillshade light.",
         how_tiles: "For a globe: CesiumJS, CesiumTerrainProvider.fromUrl of the folder, which any server of plain files may serve; {file}; {crs}.",
         verdict: "by formula; the page in Chromium",
         source: "Mapbox, Terrain-RGB; Mapzen, Terrarium; TileJSON 3.0.0; Cesium, quantized-mesh-1.0",
+        ..USUAL
     },
 ];
 

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::tag;
 use super::write::{BLACK_IS_ZERO, DEFLATE, PLAIN, format_of, geo_text, metadata, nodata_text, packed, shortest};
 use crate::atomic::{Temporary, atomic, folder_of};
+use crate::raster::{Nearest, both};
 use crate::{Head, SampleType, Samples, disk, geokeys, held};
 use thalweg_core::base::deflate::zlib;
 use thalweg_core::base::error::{Error, Result};
@@ -255,46 +256,34 @@ impl Level {
 fn halved(samples: &Samples, size: Size, overviews: Overviews, nodata: Option<f64>) -> Result<Samples> {
     let half = size.map(|n| n.div_ceil(2));
     let mut out = Samples::filled(samples.kind(), half[0] * half[1], 0.0)?;
-    macro_rules! halve {
-        ($v:expr, $out:expr, $number:expr) => {{
+    both!(samples, &mut out, v, out => {
             let bare = |x: f64| x.is_nan() || nodata == Some(x);
-            $out.par_chunks_mut(half[1]).enumerate().for_each(|(i, row)| {
+            out.par_chunks_mut(half[1]).enumerate().for_each(|(i, row)| {
                 for (j, to) in row.iter_mut().enumerate() {
                     let four = [[0, 0], [0, 1], [1, 0], [1, 1]].map(|[a, b]| [2 * i + a, 2 * j + b]);
                     let there = four
                         .iter()
                         .filter(|at| at[0] < size[0] && at[1] < size[1])
-                        .map(|at| $v[at[0] * size[1] + at[1]]);
+                        .map(|at| v[at[0] * size[1] + at[1]]);
                     let mut good = there.filter(|x| !bare(f64::from(*x)));
                     // Where none has data, what stands for that.
                     let first = good.next();
                     *to = match (overviews, first) {
-                        (_, None) => $v[2 * i * size[1] + 2 * j],
+                        (_, None) => v[2 * i * size[1] + 2 * j],
                         (Overviews::Classes, Some(first)) => first,
                         (Overviews::Means, Some(first)) => {
                             let [sum, count] =
                                 good.fold([f64::from(first), 1.0], |[sum, count], x| [sum + f64::from(x), count + 1.0]);
-                            $number(sum / count)
+                            Nearest::nearest(sum / count)
                         }
                     };
                 }
             });
-        }};
-    }
-    match (samples, &mut out) {
-        (Samples::U8(v), Samples::U8(out)) => halve!(v, out, |x: f64| x.round() as u8),
-        (Samples::U16(v), Samples::U16(out)) => halve!(v, out, |x: f64| x.round() as u16),
-        (Samples::I16(v), Samples::I16(out)) => halve!(v, out, |x: f64| x.round() as i16),
-        (Samples::I32(v), Samples::I32(out)) => halve!(v, out, |x: f64| x.round() as i32),
-        (Samples::U32(v), Samples::U32(out)) => halve!(v, out, |x: f64| x.round() as u32),
-        (Samples::F32(v), Samples::F32(out)) => halve!(v, out, |x: f64| x as f32),
-        (Samples::F64(v), Samples::F64(out)) => halve!(v, out, |x: f64| x),
-        _ => {}
-    }
+    }, {});
     Ok(out)
 }
 
-/// The values of a tag, in the machine's byte order.
+/// The values of a tag, least byte first.
 struct Entry {
     tag: u16,
     kind: u16,
@@ -310,11 +299,11 @@ const DOUBLE: u16 = 12;
 const LONG8: u16 = 16;
 
 fn shorts(tag: u16, values: &[u16]) -> Entry {
-    Entry { tag, kind: SHORT, count: values.len() as u64, bytes: values.iter().flat_map(|x| x.to_ne_bytes()).collect() }
+    Entry { tag, kind: SHORT, count: values.len() as u64, bytes: values.iter().flat_map(|x| x.to_le_bytes()).collect() }
 }
 
 fn longs(tag: u16, values: &[u64], wide: bool) -> Entry {
-    let bytes = |x: &u64| if wide { x.to_ne_bytes().to_vec() } else { (*x as u32).to_ne_bytes().to_vec() };
+    let bytes = |x: &u64| if wide { x.to_le_bytes().to_vec() } else { (*x as u32).to_le_bytes().to_vec() };
     let kind = if wide { LONG8 } else { LONG };
     Entry { tag, kind, count: values.len() as u64, bytes: values.iter().flat_map(bytes).collect() }
 }
@@ -324,7 +313,7 @@ fn doubles(tag: u16, values: &[f64]) -> Entry {
         tag,
         kind: DOUBLE,
         count: values.len() as u64,
-        bytes: values.iter().flat_map(|x| x.to_ne_bytes()).collect(),
+        bytes: values.iter().flat_map(|x| x.to_le_bytes()).collect(),
     }
 }
 
@@ -398,9 +387,9 @@ fn length_of(entries: &[Entry], big: bool) -> u64 {
 fn directory(entries: &[Entry], at: u64, next: u64, big: bool) -> Vec<u8> {
     let [head, step, wide_count, wide] = widths(big);
     let number = |x: u64, width: u64| match width {
-        2 => (x as u16).to_ne_bytes().to_vec(),
-        4 => (x as u32).to_ne_bytes().to_vec(),
-        _ => x.to_ne_bytes().to_vec(),
+        2 => (x as u16).to_le_bytes().to_vec(),
+        4 => (x as u32).to_le_bytes().to_vec(),
+        _ => x.to_le_bytes().to_vec(),
     };
     let mut behind: Vec<u8> = Vec::new();
     let values = at + head + step * entries.len() as u64 + wide;
@@ -439,14 +428,13 @@ fn assemble(file: &mut impl Write, head: &Head, levels: &[Tiles], most: u64) -> 
     };
     let big = total(false) + sums.iter().sum::<u64>() > most;
     let (starts, data) = (ends(big), total(big));
-    let mark: &[u8] = if cfg!(target_endian = "little") { b"II" } else { b"MM" };
-    file.write_all(mark)?;
+    file.write_all(b"II")?;
     if big {
-        file.write_all(&[43u16, 8, 0].map(u16::to_ne_bytes).concat())?;
-        file.write_all(&16u64.to_ne_bytes())?;
+        file.write_all(&[43u16, 8, 0].map(u16::to_le_bytes).concat())?;
+        file.write_all(&16u64.to_le_bytes())?;
     } else {
-        file.write_all(&42u16.to_ne_bytes())?;
-        file.write_all(&8u32.to_ne_bytes())?;
+        file.write_all(&42u16.to_le_bytes())?;
+        file.write_all(&8u32.to_le_bytes())?;
     }
     for (k, tiles) in levels.iter().enumerate() {
         let at = data + sums[k + 1..].iter().sum::<u64>();
@@ -486,7 +474,7 @@ mod tests {
             assert!(fs::read(&held).unwrap() == fs::read(&path).unwrap());
             fs::remove_file(held).unwrap();
             let bytes = fs::read(&path).unwrap();
-            assert_eq!(u16::from_ne_bytes([bytes[2], bytes[3]]), magic);
+            assert_eq!(u16::from_le_bytes([bytes[2], bytes[3]]), magic);
             let raster = decode(Format::Tiff, &bytes, None).unwrap();
             assert!(raster.samples == samples && raster.nodata == Some(-1.0) && raster.unit.as_deref() == Some("m"));
         }

@@ -14,6 +14,7 @@ mod write;
 use rayon::prelude::*;
 
 use super::geokeys;
+use super::raster::both;
 use super::{Raster, SampleType, Samples, check_size};
 use chunk::Coding;
 pub(super) use cog::write_held;
@@ -362,16 +363,7 @@ impl Layout {
 
     /// Puts the first band of strip or tile number `k`, without its padding, into the samples of a window.
     fn lay(&self, samples: &mut Samples, part: &Samples, k: usize, window: Window) -> Result<(), String> {
-        match (samples, part) {
-            (Samples::U8(all), Samples::U8(part)) => self.paste(all, part, k, window),
-            (Samples::U16(all), Samples::U16(part)) => self.paste(all, part, k, window),
-            (Samples::I16(all), Samples::I16(part)) => self.paste(all, part, k, window),
-            (Samples::I32(all), Samples::I32(part)) => self.paste(all, part, k, window),
-            (Samples::U32(all), Samples::U32(part)) => self.paste(all, part, k, window),
-            (Samples::F32(all), Samples::F32(part)) => self.paste(all, part, k, window),
-            (Samples::F64(all), Samples::F64(part)) => self.paste(all, part, k, window),
-            _ => return Err("cannot be decoded".to_string()),
-        }
+        both!(samples, part, all, part => self.paste(all, part, k, window), return Err("cannot be decoded".to_string()));
         Ok(())
     }
 

@@ -49,6 +49,9 @@ pub fn shortest(samples: &Samples, cols: usize) -> io::Result<u16> {
 
 /// The bytes of rows of samples, as they are or after the predictor of their type.
 pub fn packed(samples: &Samples, cols: usize, predictor: u16) -> Vec<u8> {
+    if predictor == PLAIN {
+        return samples.to_bytes();
+    }
     let mut bytes = vec![0; samples.len() * samples.kind().bytes()];
     macro_rules! rows {
         ($v:expr, $pack:expr) => {
@@ -62,28 +65,13 @@ pub fn packed(samples: &Samples, cols: usize, predictor: u16) -> Vec<u8> {
             rows!($v, |row: &[$t], out: &mut [u8]| {
                 let mut before = 0;
                 for (x, out) in row.iter().zip(out.chunks_exact_mut(size_of::<$t>())) {
-                    out.copy_from_slice(&x.wrapping_sub(before).to_ne_bytes());
+                    out.copy_from_slice(&x.wrapping_sub(before).to_le_bytes());
                     before = *x;
                 }
             })
         };
     }
-    macro_rules! plain {
-        ($v:expr, $t:ty) => {
-            rows!($v, |row: &[$t], out: &mut [u8]| {
-                for (x, out) in row.iter().zip(out.chunks_exact_mut(size_of::<$t>())) {
-                    out.copy_from_slice(&x.to_ne_bytes());
-                }
-            })
-        };
-    }
     match samples {
-        Samples::U16(v) if predictor == PLAIN => plain!(v, u16),
-        Samples::I16(v) if predictor == PLAIN => plain!(v, i16),
-        Samples::I32(v) if predictor == PLAIN => plain!(v, i32),
-        Samples::U32(v) if predictor == PLAIN => plain!(v, u32),
-        Samples::F32(v) if predictor == PLAIN => plain!(v, f32),
-        Samples::F64(v) if predictor == PLAIN => plain!(v, f64),
         Samples::U8(v) => bytes.copy_from_slice(v),
         Samples::U16(v) => differences!(v, u16),
         Samples::I16(v) => differences!(v, i16),

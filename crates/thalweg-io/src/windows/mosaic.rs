@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::FileWindows;
 use super::vrt::{Mosaic, Part};
+use crate::raster::both;
 use crate::{Head, Raster, SampleType, Samples, geokeys, inside, plain};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
@@ -259,25 +260,12 @@ impl std::fmt::Debug for VrtWindows {
 impl Samples {
     /// Puts samples of `from`, of the same type and a map of the window's size, into the window `to` of these, but those of one value.
     fn overlay(&mut self, size: Size, to: Window, from: &Self, nodata: f64) {
-        macro_rules! put {
-            ($v:expr, $w:expr) => {
-                for (n, x) in $w.iter().enumerate() {
-                    if !is_same(*x as f64, nodata) {
-                        $v[(to.start[0] + n / to.size[1]) * size[1] + to.start[1] + n % to.size[1]] = *x;
-                    }
-                }
-            };
-        }
-        match (self, from) {
-            (Self::U8(v), Self::U8(w)) => put!(v, w),
-            (Self::U16(v), Self::U16(w)) => put!(v, w),
-            (Self::I16(v), Self::I16(w)) => put!(v, w),
-            (Self::I32(v), Self::I32(w)) => put!(v, w),
-            (Self::U32(v), Self::U32(w)) => put!(v, w),
-            (Self::F32(v), Self::F32(w)) => put!(v, w),
-            (Self::F64(v), Self::F64(w)) => put!(v, w),
-            _ => {} // they are converted before
-        }
+        // Samples of another type were converted before.
+        both!(self, from, v, w => for (n, x) in w.iter().enumerate() {
+            if !is_same((*x).into(), nodata) {
+                v[(to.start[0] + n / to.size[1]) * size[1] + to.start[1] + n % to.size[1]] = *x;
+            }
+        }, {});
     }
 }
 

@@ -75,29 +75,31 @@ pub struct PlayedRole {
     pub with: &'static [(&'static str, f64)],
 }
 
-/// A model's declaration beside its parameters. What a model has none of it leaves to [`About::default`].
-#[derive(Debug, Clone, Copy)]
-pub struct About {
-    /// Its one name: file, recipe, bench, page.
-    pub name: &'static str,
-    /// What happens to the ground, in a line.
-    pub summary: &'static str,
-    /// Author, year, title.
-    pub source: &'static str,
-    /// What it does with the ground.
-    pub family: Family,
-    /// Layers without which it does not start.
-    pub needs: &'static [LayerSpec],
-    /// Layers that it heeds when they are there.
-    pub uses: &'static [LayerSpec],
-    /// Layers that it may write.
-    pub writes: &'static [LayerSpec],
-    /// Tables that it may keep.
-    pub tables: &'static [&'static str],
-    /// Whether it draws random numbers or reads positions; if not, a turned input gives the turned result.
-    pub placed: bool,
-    /// Whether it runs over a world of looped edges as if it had no seam.
-    pub loops: bool,
+thalweg_core::with_defaults! {
+    /// A model's declaration beside its parameters. What a model has none of it leaves to [`About::default`].
+    #[derive(Debug, Clone, Copy)]
+    pub struct About {
+        /// Its one name: file, recipe, bench, page.
+        pub name: &'static str = "",
+        /// What happens to the ground, in a line.
+        pub summary: &'static str = "",
+        /// Author, year, title.
+        pub source: &'static str = "",
+        /// What it does with the ground.
+        pub family: Family = Family::Erosion,
+        /// Layers without which it does not start.
+        pub needs: &'static [LayerSpec] = &[],
+        /// Layers that it heeds when they are there.
+        pub uses: &'static [LayerSpec] = &[],
+        /// Layers that it may write.
+        pub writes: &'static [LayerSpec] = &[],
+        /// Tables that it may keep.
+        pub tables: &'static [&'static str] = &[],
+        /// Whether it draws random numbers or reads positions; if not, a turned input gives the turned result.
+        pub placed: bool = true,
+        /// Whether it runs over a world of looped edges as if it had no seam.
+        pub loops: bool = false,
+    }
 }
 
 /// How local levels go on from a recipe's land: its models' part in them is their local form.
@@ -150,24 +152,6 @@ impl Local {
         if angle < 89.0 {
             let tan = libm::tan(angle.to_radians()) as f32;
             self.rules.limit = self.rules.limit.min(tan.max(0.01));
-        }
-    }
-}
-
-impl Default for About {
-    /// No name yet, no layers, no tables; placed, so that nothing is promised of a turned input; no looped edges.
-    fn default() -> Self {
-        Self {
-            name: "",
-            summary: "",
-            source: "",
-            family: Family::Erosion,
-            needs: &[],
-            uses: &[],
-            writes: &[],
-            tables: &[],
-            placed: true,
-            loops: false,
         }
     }
 }

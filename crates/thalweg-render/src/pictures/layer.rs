@@ -18,39 +18,26 @@ pub const GREY: f32 = 0.62;
 /// Cover, 0 to 1, of the data's colour where it is strongest.
 pub const COVER: f32 = 0.9;
 
-/// How to draw a data layer.
-#[derive(Debug, Clone)]
-pub struct LayerOptions<'a> {
-    /// The data's colours.
-    pub ramp: &'static Ramp,
-    /// Whether equal steps of colour are equal factors; only values above 0 are drawn then.
-    pub log: bool,
-    /// Values of the ramp's ends, the low one first; `None` takes what [`range()`] finds.
-    pub range: Option<[f32; 2]>,
-    /// The values' unit, for the legend.
-    pub unit: &'a str,
-    /// What is shown, as errors name it; it is not drawn.
-    pub title: &'a str,
-    /// Whether to draw a scale bar below.
-    pub scale_bar: bool,
-    /// Whether to draw the ramp with its values below.
-    pub legend: bool,
-    /// Longer side of the map in pixels at most; `None` gives a pixel a cell.
-    pub max_size: Option<usize>,
-}
-
-impl Default for LayerOptions<'_> {
-    fn default() -> Self {
-        Self {
-            ramp: Ramp::viridis(),
-            log: false,
-            range: None,
-            unit: "",
-            title: "",
-            scale_bar: false,
-            legend: true,
-            max_size: None,
-        }
+thalweg_core::with_defaults! {
+    /// How to draw a data layer.
+    #[derive(Debug, Clone)]
+    pub struct LayerOptions<'a> {
+        /// The data's colours.
+        pub ramp: &'static Ramp = Ramp::viridis(),
+        /// Whether equal steps of colour are equal factors; only values above 0 are drawn then.
+        pub log: bool = false,
+        /// Values of the ramp's ends, the low one first; `None` takes what [`range()`] finds.
+        pub range: Option<[f32; 2]> = None,
+        /// The values' unit, for the legend.
+        pub unit: &'a str = "",
+        /// What is shown, as errors name it; it is not drawn.
+        pub title: &'a str = "",
+        /// Whether to draw a scale bar below.
+        pub scale_bar: bool = false,
+        /// Whether to draw the ramp with its values below.
+        pub legend: bool = true,
+        /// Longer side of the map in pixels at most; `None` gives a pixel a cell.
+        pub max_size: Option<usize> = None,
     }
 }
 
@@ -112,10 +99,7 @@ pub fn layer(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>)
     });
     let map = Picture { rgb };
     let cols = map.rgb.cols();
-    let map = match options.max_size {
-        Some(pixels) => map.within(pixels),
-        None => map,
-    };
+    let map = map.within(options.max_size.unwrap_or(0));
     let metres_per_pixel = terrain.grid.cell * cols as f64 / map.rgb.cols() as f64;
     let legend =
         Legend { ramp: options.ramp, low: low.into(), high: high.into(), unit: options.unit, log: options.log };

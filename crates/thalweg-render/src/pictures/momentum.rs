@@ -75,10 +75,7 @@ pub fn momentum(
         srgb(std::array::from_fn(|c| colour[c] * light[c]))
     });
     let map = Picture { rgb };
-    let map = match options.max_size {
-        Some(pixels) => map.within(pixels),
-        None => map,
-    };
+    let map = map.within(options.max_size.unwrap_or(0));
     let scale = options.scale_bar.then_some(terrain.grid.cell * cols as f64 / map.rgb.cols() as f64);
     if !options.legend {
         return Ok(furniture::below(map, scale, None));

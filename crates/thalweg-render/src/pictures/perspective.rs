@@ -34,41 +34,43 @@ const HAZE: f32 = 25_000.0;
 /// Air above the block: top of the picture, bottom.
 const AIR: [[u8; 3]; 2] = [[214, 225, 235], PAPER];
 
-/// How to look at a terrain.
-#[derive(Debug, Clone)]
-pub struct ViewOptions<'a> {
-    /// Rows and columns of a view in pixels, 16 to 16384.
-    pub size: Size,
-    /// Where the camera stands, degrees clockwise from north, −360 to 360.
-    pub azimuth: f64,
-    /// Degrees that the camera stands above the horizon, 5 to 90.
-    pub elevation: f64,
-    /// Factor on the picture's scale: 1 frames the whole block; 0.1 to 20.
-    pub zoom: f64,
-    /// Factor on heights, above 0 to 1000; `None` chooses one at which relief and extent are in good proportion.
-    pub exaggeration: Option<f64>,
-    /// The tint of dry ground.
-    pub ramp: &'static Ramp,
-    /// Heights in metres of the ramp's ends, the low one first; `None` takes the ground's own, as [`Relief::range`]
-    /// finds it.
-    pub range: Option<[f32; 2]>,
-    /// The sun.
-    pub sun: Sun,
-    /// Water: what flows, pools, streams.
-    pub water: Water<'a>,
-    /// Trees.
-    pub trees: &'a [Tree],
-    /// A line in the middle of the picture's top.
-    pub title: Option<&'a str>,
-    /// What covers the ground: it draws the land as it looks, under sky and through air. Ramp and range do nothing
-    /// then.
-    pub natural: Option<&'a NaturalGround>,
-    /// Metres of air that take half of the light of what is seen through it, 100 to 10 000 000; `None` takes four times the land's longer
-    /// side from afar, and 25 km from within. For natural views.
-    pub haze: Option<f64>,
-    /// Where the camera stands in the land or over it, instead of afar. The azimuth, elevation and zoom of these
-    /// options do nothing then, and heights are as they are unless an exaggeration is given.
-    pub standpoint: Option<Standpoint>,
+thalweg_core::with_defaults! {
+    /// How to look at a terrain.
+    #[derive(Debug, Clone)]
+    pub struct ViewOptions<'a> {
+        /// Rows and columns of a view in pixels, 16 to 16384.
+        pub size: Size = [720, 1080],
+        /// Where the camera stands, degrees clockwise from north, −360 to 360.
+        pub azimuth: f64 = 205.0,
+        /// Degrees that the camera stands above the horizon, 5 to 90.
+        pub elevation: f64 = 34.0,
+        /// Factor on the picture's scale: 1 frames the whole block; 0.1 to 20.
+        pub zoom: f64 = 1.0,
+        /// Factor on heights, above 0 to 1000; `None` chooses one at which relief and extent are in good proportion.
+        pub exaggeration: Option<f64> = None,
+        /// The tint of dry ground.
+        pub ramp: &'static Ramp = Ramp::land(),
+        /// Heights in metres of the ramp's ends, the low one first; `None` takes the ground's own, as [`Relief::range`]
+        /// finds it.
+        pub range: Option<[f32; 2]> = None,
+        /// The sun.
+        pub sun: Sun = Sun::default(),
+        /// Water: what flows, pools, streams.
+        pub water: Water<'a> = Water::default(),
+        /// Trees.
+        pub trees: &'a [Tree] = &[],
+        /// A line in the middle of the picture's top.
+        pub title: Option<&'a str> = None,
+        /// What covers the ground: it draws the land as it looks, under sky and through air. Ramp and range do nothing
+        /// then.
+        pub natural: Option<&'a NaturalGround> = None,
+        /// Metres of air that take half of the light of what is seen through it, 100 to 10 000 000; `None` takes four times the land's longer
+        /// side from afar, and 25 km from within. For natural views.
+        pub haze: Option<f64> = None,
+        /// Where the camera stands in the land or over it, instead of afar. The azimuth, elevation and zoom of these
+        /// options do nothing then, and heights are as they are unless an exaggeration is given.
+        pub standpoint: Option<Standpoint> = None,
+    }
 }
 
 /// Where a camera stands, and where it looks.
@@ -84,27 +86,6 @@ pub struct Standpoint {
     pub pitch: f64,
     /// Degrees that it sees from left to right, 5 to 120.
     pub lens: f64,
-}
-
-impl Default for ViewOptions<'_> {
-    fn default() -> Self {
-        Self {
-            size: [720, 1080],
-            azimuth: 205.0,
-            elevation: 34.0,
-            zoom: 1.0,
-            exaggeration: None,
-            ramp: Ramp::land(),
-            range: None,
-            sun: Sun::default(),
-            water: Water::default(),
-            trees: &[],
-            title: None,
-            natural: None,
-            haze: None,
-            standpoint: None,
-        }
-    }
 }
 
 /// A terrain under its water and trees.

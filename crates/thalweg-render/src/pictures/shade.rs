@@ -20,46 +20,31 @@ use thalweg_models::process::forest::Tree;
 /// Longer side in pixels of a map that a screen shows whole.
 pub const SCREEN: usize = 2048;
 
-/// How to draw a shaded map.
-#[derive(Debug, Clone)]
-pub struct ShadeOptions<'a> {
-    /// The tint of dry ground.
-    pub ramp: &'static Ramp,
-    /// The sun.
-    pub sun: Sun,
-    /// Factor on heights for the light, above 0 to 1000; `None` chooses one at which the relief reads well.
-    pub exaggeration: Option<f64>,
-    /// Heights in metres of the ramp's ends, the low one first; `None` takes the ground's own, but for half a per cent
-    /// at either end.
-    pub range: Option<[f32; 2]>,
-    /// Water: what flows, pools, streams.
-    pub water: Water<'a>,
-    /// Rivers, drawn as lines.
-    pub rivers: &'a [Link],
-    /// Trees, drawn as crowns with their shadows.
-    pub trees: &'a [Tree],
-    /// Whether to draw a scale bar below.
-    pub scale_bar: bool,
-    /// Whether to draw the ramp with its heights below.
-    pub legend: bool,
-    /// Longer side of the map in pixels at most; `None` gives a pixel a cell.
-    pub max_size: Option<usize>,
-}
-
-impl Default for ShadeOptions<'_> {
-    fn default() -> Self {
-        Self {
-            ramp: Ramp::land(),
-            sun: Sun::default(),
-            exaggeration: None,
-            range: None,
-            water: Water::default(),
-            rivers: &[],
-            trees: &[],
-            scale_bar: false,
-            legend: false,
-            max_size: None,
-        }
+thalweg_core::with_defaults! {
+    /// How to draw a shaded map.
+    #[derive(Debug, Clone)]
+    pub struct ShadeOptions<'a> {
+        /// The tint of dry ground.
+        pub ramp: &'static Ramp = Ramp::land(),
+        /// The sun.
+        pub sun: Sun = Sun::default(),
+        /// Factor on heights for the light, above 0 to 1000; `None` chooses one at which the relief reads well.
+        pub exaggeration: Option<f64> = None,
+        /// Heights in metres of the ramp's ends, the low one first; `None` takes the ground's own, but for half a per cent
+        /// at either end.
+        pub range: Option<[f32; 2]> = None,
+        /// Water: what flows, pools, streams.
+        pub water: Water<'a> = Water::default(),
+        /// Rivers, drawn as lines.
+        pub rivers: &'a [Link] = &[],
+        /// Trees, drawn as crowns with their shadows.
+        pub trees: &'a [Tree] = &[],
+        /// Whether to draw a scale bar below.
+        pub scale_bar: bool = false,
+        /// Whether to draw the ramp with its heights below.
+        pub legend: bool = false,
+        /// Longer side of the map in pixels at most; `None` gives a pixel a cell.
+        pub max_size: Option<usize> = None,
     }
 }
 
@@ -93,10 +78,7 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
     drop(painter);
     let map = Picture { rgb };
     let pixels = map.rgb.cols();
-    let mut map = match options.max_size {
-        Some(pixels) => map.within(pixels),
-        None => map,
-    };
+    let mut map = map.within(options.max_size.unwrap_or(0));
     if let Some(streams) = options.water.streams {
         streams.over(&mut map, &relief);
     }

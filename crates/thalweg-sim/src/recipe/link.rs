@@ -5,6 +5,8 @@
 
 use std::io::{Read as _, Write as _};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
@@ -16,7 +18,6 @@ use thalweg_core::base::error::{Error, Result};
 const VERSION: u8 = 1;
 /// Longest text that a link may hold: one of a few letters could unpack into a thousand times as many.
 const MOST: u64 = 1 << 20;
-const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 impl Recipe {
     /// The recipe as a word of letters, digits, `-` and `_`: [`Recipe::from_link`] makes the same recipe of it, and a run of that has the
@@ -35,7 +36,7 @@ impl Recipe {
         }
         let mut encoder = DeflateEncoder::new(vec![VERSION], Compression::best());
         let packed = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
-        packed.map(|bytes| letters(&bytes)).map_err(Error::io("link", "pack"))
+        packed.map(|bytes| URL_SAFE_NO_PAD.encode(bytes)).map_err(Error::io("link", "pack"))
     }
 
     /// The recipe of a link's fragment, with or without its `#`.
@@ -45,7 +46,9 @@ impl Recipe {
     pub fn from_link(link: &str) -> Result<Self> {
         let link = link.trim().trim_start_matches('#');
         let bad = |why: &str| Error::Recipe(format!("the link holds no recipe: {why}"));
-        let bytes = bytes(link).ok_or_else(|| bad("some of its letters are none of a link's, or it was cut off"))?;
+        let bytes = URL_SAFE_NO_PAD
+            .decode(link)
+            .map_err(|_| bad("some of its letters are none of a link's, or it was cut off"))?;
         let (version, packed) = bytes.split_first().ok_or_else(|| bad("it is empty"))?;
         if *version != VERSION {
             return Err(bad(&format!("it is of version {version}, and version {VERSION} is what is known here")));
@@ -62,59 +65,10 @@ impl Recipe {
     }
 }
 
-/// Bytes in the letters of base64url: three to four.
-fn letters(bytes: &[u8]) -> String {
-    let quad = |three: &[u8]| {
-        let number = (0..3).fold(0, |number, k| number << 8 | u32::from(three.get(k).copied().unwrap_or(0)));
-        (0..=three.len()).map(move |k| char::from(LETTERS[(number >> (18 - 6 * k)) as usize & 63]))
-    };
-    bytes.chunks(3).flat_map(quad).collect()
-}
-
-/// The bytes that such letters stand for; `None` of other letters, or of so many as no bytes give.
-fn bytes(letters: &str) -> Option<Vec<u8>> {
-    let value = |letter: &u8| Some(LETTERS.iter().position(|known| known == letter)? as u32);
-    let mut bytes = Vec::with_capacity(letters.len() / 4 * 3 + 2);
-    for quad in letters.as_bytes().chunks(4) {
-        let mut number = 0;
-        for letter in quad {
-            number = number << 6 | value(letter)?;
-        }
-        let spare = match quad.len() {
-            4 => 0,
-            3 => 2,
-            2 => 4,
-            _ => return None,
-        };
-        // What is left over is nought in what `letters` writes.
-        if number & ((1 << spare) - 1) != 0 {
-            return None;
-        }
-        let number = number >> spare;
-        let count = quad.len() - 1;
-        bytes.extend((0..count).map(|k| (number >> (8 * (count - 1 - k))) as u8));
-    }
-    Some(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::presets::PRESETS;
-
-    #[test]
-    fn letters_are_those_of_the_standard() {
-        // RFC 4648, section 10, without padding; and the two letters that are base64url's own.
-        for (plain, coded) in
-            [("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE")]
-        {
-            assert_eq!((letters(plain.as_bytes()), bytes(coded)), (coded.to_string(), Some(plain.into())));
-        }
-        assert_eq!(letters(&[0xfb, 0xff, 0xbf]), "-_-_");
-        for broken in ["a", "ab+/", "abcde", "Zh", "Zm9=", "ä"] {
-            assert_eq!(bytes(broken), None, "{broken}");
-        }
-    }
 
     #[test]
     fn every_preset_comes_back_by_its_link() {
@@ -122,7 +76,7 @@ mod tests {
             let recipe = preset.recipe().unwrap();
             let link = recipe.to_link().unwrap();
             assert!(
-                link.bytes().all(|letter| LETTERS.contains(&letter)) && link.len() < 3000,
+                link.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter)) && link.len() < 3000,
                 "{}: {link}",
                 preset.name
             );
@@ -137,21 +91,22 @@ mod tests {
         assert!(told("").contains("is empty"));
         assert!(told("hello world").contains("letters"));
         assert!(told(&link[..link.len() / 2 / 4 * 4]).contains("cut off"), "{}", told(&link[..link.len() / 2 / 4 * 4]));
-        let mut newer = bytes(&link).unwrap();
+        let mut newer = URL_SAFE_NO_PAD.decode(&link).unwrap();
         newer[0] = 9;
-        assert!(told(&letters(&newer)).contains("version 9"));
+        assert!(told(&URL_SAFE_NO_PAD.encode(&newer)).contains("version 9"));
         let packed = |text: &[u8]| {
             let mut encoder = DeflateEncoder::new(vec![VERSION], Compression::best());
             encoder.write_all(text).unwrap();
-            letters(&encoder.finish().unwrap())
+            URL_SAFE_NO_PAD.encode(encoder.finish().unwrap())
         };
         assert!(told(&packed(&vec![b' '; 3 << 20])).contains("longer than"));
         assert!(told(&packed(b"[[stage]]\nmodel = \"of_tomorrow\"\n")).contains("of_tomorrow"));
         assert!(told(&packed(&[0xff, 0xfe])).contains("altered"));
         // Whatever the letters are, it is a sentence.
+        let letters: Vec<u8> = link.bytes().collect();
         for k in 0..link.len() {
             let mut other = link.clone().into_bytes();
-            other[k] = LETTERS[(k * 7 + 3) % 64];
+            other[k] = letters[(k * 7 + 3) % letters.len()];
             let _ = Recipe::from_link(&String::from_utf8(other).unwrap());
         }
     }

@@ -223,14 +223,6 @@ impl Stage for Ground {
         TileLayer::Height.name()
     }
 
-    fn reads(&self) -> Vec<Need> {
-        Vec::new()
-    }
-
-    fn writes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn hands_on(&self) -> Vec<StoredLayer> {
         vec![self.ground.clone()]
     }

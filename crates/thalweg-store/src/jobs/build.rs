@@ -16,7 +16,7 @@ use thalweg::{Error, Result};
 
 use super::{Layout, spec_of};
 use crate::kept::Kept;
-use crate::stage::{Answers, Need, Stage, TileInput};
+use crate::stage::{Answers, Stage, TileInput};
 use crate::{StoreSpec, StoredLayer};
 
 /// A recipe's world with all cells that it asks for: solved whole up to its last global level, refined tile by tile beyond.
@@ -144,10 +144,6 @@ struct Refined {
 impl Stage for Refined {
     fn name(&self) -> &str {
         "refine"
-    }
-
-    fn reads(&self) -> Vec<Need> {
-        Vec::new()
     }
 
     fn writes(&self) -> Vec<String> {

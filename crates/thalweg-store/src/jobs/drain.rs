@@ -151,10 +151,6 @@ impl Stage for Heights {
         TileLayer::Height.name()
     }
 
-    fn reads(&self) -> Vec<Need> {
-        Vec::new()
-    }
-
     fn writes(&self) -> Vec<String> {
         vec![TileLayer::Height.name().to_string()]
     }

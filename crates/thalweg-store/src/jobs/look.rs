@@ -10,7 +10,7 @@ use thalweg::{Error, Result};
 
 use super::{MESSAGE, read, words};
 use crate::source::ElevationFile;
-use crate::stage::{Answers, Need, Stage, TileInput};
+use crate::stage::{Answers, Stage, TileInput};
 
 /// Looks at files of one size. Its answer is how the samples of each become heights; what it finds is told of the first.
 pub struct Look {
@@ -35,14 +35,6 @@ pub fn first(readings: &[HeightReading]) -> Result<&HeightReading> {
 impl Stage for Look {
     fn name(&self) -> &str {
         "look"
-    }
-
-    fn reads(&self) -> Vec<Need> {
-        Vec::new()
-    }
-
-    fn writes(&self) -> Vec<String> {
-        Vec::new()
     }
 
     fn bytes(&self) -> u64 {

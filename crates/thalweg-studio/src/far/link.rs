@@ -78,7 +78,7 @@ impl Link {
     pub fn receive(&self, bytes: &[u8]) {
         let Ok(said) = postcard::from_bytes::<FromStation>(bytes) else { return };
         match said {
-            FromStation::Shown(shown) => self.board.show(shown.snapshot()),
+            FromStation::Shown(shown) => self.board.show(shown),
             FromStation::Painted(painted) => {
                 self.painting.set(false);
                 *self.painted.borrow_mut() = Some(painted.painted());

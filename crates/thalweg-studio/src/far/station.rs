@@ -10,7 +10,7 @@ use thalweg::io::zip::zipped;
 use thalweg::recipe::Recipe;
 use web_time::Instant;
 
-use crate::far::wire::{FromStation, PaintedLand, Shown, ToStation};
+use crate::far::wire::{FromStation, PaintedLand, ToStation};
 use crate::goods::Goods;
 use crate::painter::{Job, Wants, paint};
 use crate::session::{Board, Order, Snapshot, Work};
@@ -97,7 +97,7 @@ impl Station {
     fn show(&mut self) {
         let Some(latest) = self.board.latest() else { return };
         if self.sent.as_ref().is_none_or(|sent| !Arc::ptr_eq(sent, &latest)) {
-            self.say(&FromStation::Shown(Box::new(Shown::of(&latest))));
+            self.say(&FromStation::Shown(Arc::clone(&latest)));
             self.sent = Some(latest);
         }
     }

@@ -4,21 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thalweg::models::droplets::TracePoint;
 use thalweg::products::overlay::Overlay;
 use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::session::Position;
-use thalweg::terrain::Terrain;
 use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
 
 use crate::far::land::Land;
 use crate::goods::Goods;
 use crate::painter::{Painted, Wants};
 use crate::raw::Raw;
-use crate::session::{Order, Snapshot, Trace, TurnAt};
+use crate::session::{Order, Snapshot};
 use crate::view::surface::Surface;
 
 /// What the station is told.
@@ -65,7 +61,7 @@ pub(super) struct Struck {
 /// What the station says.
 #[derive(Serialize, Deserialize)]
 pub(super) enum FromStation {
-    Shown(Box<Shown>),
+    Shown(Arc<Snapshot>),
     Painted(Box<PaintedLand>),
     /// The view could not be made.
     Unpainted(String),
@@ -73,33 +69,6 @@ pub(super) enum FromStation {
     Unwritten(String),
     /// A file for the user.
     File(String, #[serde(with = "serde_bytes")] Vec<u8>),
-}
-
-/// A [`Snapshot`] without its terrains, which the painter beside the session has.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Shown {
-    version: u64,
-    grid: Grid,
-    eroding: bool,
-    recipe: String,
-    revision: u64,
-    turn: [usize; 2],
-    turns: Vec<TurnAt>,
-    steps: [u32; 2],
-    all: [u64; 2],
-    done: bool,
-    playing: bool,
-    pace: f64,
-    years: Option<f64>,
-    particles: u64,
-    seconds_left: Option<f64>,
-    marks: Vec<Position>,
-    trace: (u64, Vec<TracePoint>),
-    problem: (Option<String>, u64),
-    strokes: u64,
-    heard: u64,
-    news: (u64, String),
-    fingerprint: Option<String>,
 }
 
 /// A [`Painted`]; the legend is made again where it is shown.
@@ -165,77 +134,6 @@ impl Told {
             Self::Export(name, path) => Order::Export(Goods::named(&name).map_err(|error| error.to_string())?, path),
             Self::Quit => Order::Quit,
         })
-    }
-}
-
-impl Shown {
-    pub fn of(shot: &Snapshot) -> Self {
-        Self {
-            version: shot.version,
-            grid: shot.grid.clone(),
-            eroding: shot.eroding,
-            recipe: shot.recipe.to_string(),
-            revision: shot.revision,
-            turn: [shot.stage, shot.turn],
-            turns: shot.turns.clone(),
-            steps: [shot.step, shot.steps],
-            all: shot.all,
-            done: shot.done,
-            playing: shot.playing,
-            pace: shot.pace,
-            years: shot.years,
-            particles: shot.particles,
-            seconds_left: shot.seconds_left,
-            marks: shot.marks.clone(),
-            trace: (shot.trace.number, shot.trace.points.clone()),
-            problem: (shot.problem.clone(), shot.problems),
-            strokes: shot.strokes,
-            heard: shot.heard,
-            news: shot.news.clone(),
-            fingerprint: shot.fingerprint.clone(),
-        }
-    }
-
-    /// The snapshot, its terrains nowhere but their grid.
-    pub fn snapshot(self) -> Snapshot {
-        let nowhere = Arc::new(Terrain {
-            grid: self.grid.clone(),
-            ground: Field::new([0, 0], Height::ZERO),
-            loose: None,
-            nodata: None,
-            layers: Default::default(),
-            tables: Default::default(),
-        });
-        Snapshot {
-            version: self.version,
-            grid: self.grid,
-            before: Arc::clone(&nowhere),
-            terrain: nowhere,
-            eroding: self.eroding,
-            recipe: self.recipe.into(),
-            revision: self.revision,
-            stage: self.turn[0],
-            turn: self.turn[1],
-            turns: self.turns,
-            step: self.steps[0],
-            steps: self.steps[1],
-            all: self.all,
-            done: self.done,
-            playing: self.playing,
-            pace: self.pace,
-            years: self.years,
-            falling: None,
-            particles: self.particles,
-            seconds_left: self.seconds_left,
-            marks: self.marks,
-            trace: Arc::new(Trace { number: self.trace.0, points: self.trace.1 }),
-            problem: self.problem.0,
-            problems: self.problem.1,
-            strokes: self.strokes,
-            heard: self.heard,
-            news: self.news,
-            fingerprint: self.fingerprint,
-        }
     }
 }
 

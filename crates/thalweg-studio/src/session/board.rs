@@ -17,8 +17,8 @@ pub(crate) struct Board {
 
 impl Board {
     /// Hangs a snapshot out.
-    pub fn show(&self, snapshot: Snapshot) {
-        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(snapshot));
+    pub fn show(&self, snapshot: impl Into<Arc<Snapshot>>) {
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot.into());
     }
 
     pub fn latest(&self) -> Option<Arc<Snapshot>> {

@@ -23,7 +23,7 @@ pub struct TurnAt {
 }
 
 /// The path of a droplet.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Trace {
     /// Counts the droplets that were followed.
     pub number: u64,
@@ -31,15 +31,19 @@ pub struct Trace {
     pub points: Vec<TracePoint>,
 }
 
-/// What the window is shown of the run.
+/// What the window is shown of the run. Where the window shares no memory with the session, it has the grids of the terrains alone: the painter
+/// beside the session has their ground.
+#[derive(Serialize, Deserialize)]
 pub struct Snapshot {
     /// Counts states of the ground: the same number, the same ground.
     pub version: u64,
     /// The run's grid.
     pub grid: Grid,
     /// The terrain; of more than [`SHOWN`](thalweg::session::SHOWN) cells on a side, averaged down to that.
+    #[serde(with = "grid_alone")]
     pub terrain: Arc<Terrain>,
     /// The terrain as the first model that is no base found it; that of the start without such a model.
+    #[serde(with = "grid_alone")]
     pub before: Arc<Terrain>,
     /// Whether such a model has begun.
     pub eroding: bool,
@@ -68,6 +72,7 @@ pub struct Snapshot {
     /// Simulated years, where the models know.
     pub years: Option<f64>,
     /// Settings of the droplets that run now, in a stage of them, or fell last by hand.
+    #[serde(skip)]
     pub falling: Option<Droplets>,
     /// Particles started so far.
     pub particles: u64,
@@ -89,4 +94,25 @@ pub struct Snapshot {
     pub fingerprint: Option<String>,
     /// What was done last, in words, counted.
     pub news: (u64, String),
+}
+
+/// A terrain that is written as its grid, and read without ground.
+mod grid_alone {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use thalweg::terrain::Terrain;
+    use thalweg::terrain::field::Field;
+    use thalweg::terrain::grid::Grid;
+    use thalweg::terrain::height::Height;
+
+    pub fn serialize<S: Serializer>(terrain: &Terrain, to: S) -> Result<S::Ok, S::Error> {
+        terrain.grid.serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<Terrain>, D::Error> {
+        let (grid, ground) = (Grid::deserialize(from)?, Field::new([0, 0], Height::ZERO));
+        let (layers, tables) = Default::default();
+        Ok(Arc::new(Terrain { grid, ground, loose: None, nodata: None, layers, tables }))
+    }
 }

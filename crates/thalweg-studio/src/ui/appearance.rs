@@ -16,35 +16,23 @@ pub enum Compare {
     Beside,
 }
 
-/// The settings of the view.
-pub struct Settings {
-    /// What the renderer draws.
-    pub look: Look,
-    /// Factor on heights; none chooses one that fits the land.
-    pub exaggeration: Option<f32>,
-    /// The layer over the ground.
-    pub overlay: Option<Overlay>,
-    /// Whether the ground has its natural colours, where no layer lies over it; else colours by height.
-    pub natural: bool,
-    /// The terrain before, beside.
-    pub compare: Compare,
-    /// Where the swipe's line is, 0 to 1.
-    pub swipe: f32,
-    /// Whether moving droplets are drawn.
-    pub droplets: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            look: Look::default(),
-            exaggeration: None,
-            overlay: None,
-            natural: false,
-            compare: Compare::Off,
-            swipe: 0.5,
-            droplets: true,
-        }
+thalweg::with_defaults! {
+    /// The settings of the view.
+    pub struct Settings {
+        /// What the renderer draws.
+        pub look: Look = Look::default(),
+        /// Factor on heights; none chooses one that fits the land.
+        pub exaggeration: Option<f32> = None,
+        /// The layer over the ground.
+        pub overlay: Option<Overlay> = None,
+        /// Whether the ground has its natural colours, where no layer lies over it; else colours by height.
+        pub natural: bool = false,
+        /// The terrain before, beside.
+        pub compare: Compare = Compare::Off,
+        /// Where the swipe's line is, 0 to 1.
+        pub swipe: f32 = 0.5,
+        /// Whether moving droplets are drawn.
+        pub droplets: bool = true,
     }
 }
 

@@ -5,60 +5,40 @@ use thalweg::pictures::ramps::Ramp;
 
 use crate::view::camera::Camera;
 
-/// How a terrain is shown.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Look {
-    /// Factor on heights.
-    pub exaggeration: f32,
-    /// Where the light comes from. Cast shadows are those of the sun that the surface was made for.
-    pub sun: Sun,
-    /// Level of the sea in metres; `None` takes the terrain's.
-    pub sea_level: Option<f32>,
-    /// Whether sea, lakes and flowing water are drawn.
-    pub water: bool,
-    /// Whether streams are drawn.
-    pub streams: bool,
-    /// Whether trees are drawn, with their shadows.
-    pub trees: bool,
-    /// Whether loose ground is tinted.
-    pub sediment: bool,
-    /// Height in metres above which snow lies, less where it is steep.
-    pub snow_line: Option<f32>,
-    /// Whether hills cast shadows and valleys see less sky.
-    pub shadows: bool,
-    /// Whether steep ground is rock.
-    pub rock: bool,
-    /// How much of the surface's overlay is seen, 0 to 1.
-    pub overlay: f32,
-    /// The land's colours by height.
-    pub ramp: &'static Ramp,
-    /// Share of the land's colours, 0 (grey relief) to 1.
-    pub tint: f32,
-    /// Whether the air takes colour from what is far away.
-    pub haze: bool,
-    /// Whether the block has sides, and the ground below it a shadow.
-    pub sides: bool,
-}
-
-impl Default for Look {
-    fn default() -> Self {
-        Self {
-            exaggeration: 1.0,
-            sun: Sun::default(),
-            sea_level: None,
-            water: true,
-            streams: true,
-            trees: true,
-            sediment: true,
-            snow_line: None,
-            shadows: true,
-            rock: true,
-            overlay: 1.0,
-            ramp: Ramp::land(),
-            tint: 1.0,
-            haze: true,
-            sides: true,
-        }
+thalweg::with_defaults! {
+    /// How a terrain is shown.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct Look {
+        /// Factor on heights.
+        pub exaggeration: f32 = 1.0,
+        /// Where the light comes from. Cast shadows are those of the sun that the surface was made for.
+        pub sun: Sun = Sun::default(),
+        /// Level of the sea in metres; `None` takes the terrain's.
+        pub sea_level: Option<f32> = None,
+        /// Whether sea, lakes and flowing water are drawn.
+        pub water: bool = true,
+        /// Whether streams are drawn.
+        pub streams: bool = true,
+        /// Whether trees are drawn, with their shadows.
+        pub trees: bool = true,
+        /// Whether loose ground is tinted.
+        pub sediment: bool = true,
+        /// Height in metres above which snow lies, less where it is steep.
+        pub snow_line: Option<f32> = None,
+        /// Whether hills cast shadows and valleys see less sky.
+        pub shadows: bool = true,
+        /// Whether steep ground is rock.
+        pub rock: bool = true,
+        /// How much of the surface's overlay is seen, 0 to 1.
+        pub overlay: f32 = 1.0,
+        /// The land's colours by height.
+        pub ramp: &'static Ramp = Ramp::land(),
+        /// Share of the land's colours, 0 (grey relief) to 1.
+        pub tint: f32 = 1.0,
+        /// Whether the air takes colour from what is far away.
+        pub haze: bool = true,
+        /// Whether the block has sides, and the ground below it a shadow.
+        pub sides: bool = true,
     }
 }
 

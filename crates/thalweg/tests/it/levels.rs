@@ -295,16 +295,16 @@ fn a_stage_that_has_not_run_changes_nothing_of_finer_base_ground() {
         )
     };
     let parsed = |between: &str, blend: &str| Recipe::parse(&text(between, blend)).unwrap();
-    let hands = |more: &str| format!("[[stage]]\nmodel = \"hands\"\n{more}\n");
+    let edits = |more: &str| format!("[[stage]]\nmodel = \"manual\"\n{more}\n");
     for blend in ["add", "max"] {
         let plain = run_recipe(parsed("", blend));
         for more in ["muted = true", "levels = \"last\"", "levels = \"last\"\nmuted = true"] {
-            let run = run_recipe(parsed(&hands(more), blend));
+            let run = run_recipe(parsed(&edits(more), blend));
             assert_eq!(run.terrain().ground, plain.terrain().ground, "{blend}, {more}");
         }
     }
     // What has run on the first level parts them: then the second must add. A mark knows them apart.
-    let said = Run::new(parsed(&hands("levels = \"first\""), "max")).err().unwrap().to_string();
+    let said = Run::new(parsed(&edits("levels = \"first\""), "max")).err().unwrap().to_string();
     assert!(said.contains("b.blend"), "{said}");
     // Creep that begins on the second level parts the two stages on the third, or follows both: on the second it is all one.
     let creep = "[[stage]]\nmodel = \"hillslope\"\nlevels = { coarsest = 80.0 }\nyears = 100.0\n";

@@ -329,7 +329,7 @@ fn nothing_panics_whatever_the_ground_and_the_stroke() {
 #[test]
 fn droplets_of_a_hand_start_round_their_place_and_disturb_no_others() {
     let text = "extent = [3000, 3000]\ncells = 300\n[[stage]]\nmodel = 'gradient_noise'\n[[stage]]\nmodel = 'droplets'\nmax_steps = 30\n\
-                visits = true\n[[stage]]\nmodel = 'hands'\nstrokes = [{ tool = 'droplets', x = 1500, y = 1000, radius = 200, count = 400 }]";
+                visits = true\n[[stage]]\nmodel = 'manual'\nstrokes = [{ tool = 'droplets', x = 1500, y = 1000, radius = 200, count = 400 }]";
     let mut run = Run::new(Recipe::parse(text).unwrap()).unwrap();
     while run.reports().len() < 3 && !run.is_done() {
         run.step().unwrap();

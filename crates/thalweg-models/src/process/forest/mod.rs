@@ -37,51 +37,34 @@ pub const MAX_TREES: f64 = 5e7;
 /// Plants stepped together by one thread.
 const CHUNK: usize = 1 << 12;
 
-/// How a forest lives. The defaults are the article's, on a patch of 5 m for its cell and a year for its step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ForestRules {
-    /// Seeds that fall on each km² in a step, from nowhere.
-    pub spawn: f64,
-    /// Share of what a plant lacks in size that it grows in a step.
-    pub grow: f32,
-    /// Chance that a plant seeds another in a step.
-    pub seed: f64,
-    /// How far a seed flies along either axis at most, in metres.
-    pub spread: f64,
-    /// Chance that a plant dies in a step.
-    pub death: f64,
-    /// Discharge in m³/s above which no plant stands in a cell.
-    pub stream: f32,
-    /// Greatest depth of water in metres, of the layer of water, that a plant still stands in.
-    pub water: f32,
-    /// Density, without unit, from which on no more plants take root.
-    pub cap: f32,
-    /// Side of the ground in metres that a plant's roots hold, the article's cell; they reach half as far again.
-    pub patch: f64,
-    /// Elevation of the tree line above the sea in metres.
-    pub tree_line: f32,
-    /// Transmissivity of the soil in m²/s: what seeps through it before it is saturated.
-    pub transmissivity: f32,
-    /// Weight of each of [`KINDS`] among the seeds from nowhere; a kind of weight 0 takes no root at all.
-    pub shares: [f32; KINDS.len()],
-}
-
-impl Default for ForestRules {
-    fn default() -> Self {
-        Self {
-            spawn: 20.0,
-            grow: 0.05,
-            seed: 0.02,
-            spread: 20.0,
-            death: 0.001,
-            stream: 0.05,
-            water: 0.05,
-            cap: 1.0,
-            patch: 5.0,
-            tree_line: 1800.0,
-            transmissivity: 2e-4,
-            shares: [1.0; KINDS.len()],
-        }
+thalweg_core::with_defaults! {
+    /// How a forest lives. The defaults are the article's, on a patch of 5 m for its cell and a year for its step.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    pub struct ForestRules {
+        /// Seeds that fall on each km² in a step, from nowhere.
+        pub spawn: f64 = 20.0,
+        /// Share of what a plant lacks in size that it grows in a step.
+        pub grow: f32 = 0.05,
+        /// Chance that a plant seeds another in a step.
+        pub seed: f64 = 0.02,
+        /// How far a seed flies along either axis at most, in metres.
+        pub spread: f64 = 20.0,
+        /// Chance that a plant dies in a step.
+        pub death: f64 = 0.001,
+        /// Discharge in m³/s above which no plant stands in a cell.
+        pub stream: f32 = 0.05,
+        /// Greatest depth of water in metres, of the layer of water, that a plant still stands in.
+        pub water: f32 = 0.05,
+        /// Density, without unit, from which on no more plants take root.
+        pub cap: f32 = 1.0,
+        /// Side of the ground in metres that a plant's roots hold, the article's cell; they reach half as far again.
+        pub patch: f64 = 5.0,
+        /// Elevation of the tree line above the sea in metres.
+        pub tree_line: f32 = 1800.0,
+        /// Transmissivity of the soil in m²/s: what seeps through it before it is saturated.
+        pub transmissivity: f32 = 2e-4,
+        /// Weight of each of [`KINDS`] among the seeds from nowhere; a kind of weight 0 takes no root at all.
+        pub shares: [f32; KINDS.len()] = [1.0; KINDS.len()],
     }
 }
 

@@ -9,40 +9,29 @@ use thalweg_core::declare::keys::{self, Form, Key, key};
 use thalweg_core::declare::params::ParamKind;
 use thalweg_models::rocks::Rock;
 
-/// The climate that covers ground, and the colours of what covers it: the table `textures` of a recipe.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TextureRules {
-    /// Height in metres above which no trees grow, -16 000 to 16 000.
-    pub treeline: f64,
-    /// Height in metres above which snow lies on ground that faces east or west, -16 000 to 16 000.
-    pub snowline: f64,
-    /// Metres by which the snow line lies lower on northern sides, which are in shade, than on level ground, -2000 to 2000; the tree
-    /// line lies 0.4 times as much lower. Below 0 the sun stands in the north.
-    pub shade: f64,
-    /// How moist the climate is, 0 to 1: 0 desert, 0.3 steppe, 0.6 woods, 1 rain forest.
-    pub moisture: f64,
-    /// Metres of water a year that run off, for a terrain without discharge; 0.001 to 20.
-    pub runoff: f64,
-    /// Least discharge in m³/s of a river, 0 to 1 000 000. On wide cells it is that of a river a twentieth of a cell wide, if that is
-    /// more.
-    pub river: f64,
-    /// Dark and light colours of materials, by their numbers in [`MATERIALS`]; `None` leaves a material those that it has.
-    pub colours: [Option<[Rgb; 2]>; COUNT],
-}
-
-impl Default for TextureRules {
-    /// Mountains of middle latitudes. The tree line is that of the model of trees; runoff that of
+thalweg_core::with_defaults! {
+    /// The climate that covers ground, and the colours of what covers it: the table `textures` of a recipe.
+    ///
+    /// The defaults are mountains of middle latitudes, with the tree line of the model of trees and the runoff of
     /// [`WetnessRules`](crate::products::wetness::WetnessRules).
-    fn default() -> Self {
-        Self {
-            treeline: 1800.0,
-            snowline: 2700.0,
-            shade: 200.0,
-            moisture: 0.6,
-            runoff: 0.3,
-            river: 0.01,
-            colours: [None; COUNT],
-        }
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct TextureRules {
+        /// Height in metres above which no trees grow, -16 000 to 16 000.
+        pub treeline: f64 = 1800.0,
+        /// Height in metres above which snow lies on ground that faces east or west, -16 000 to 16 000.
+        pub snowline: f64 = 2700.0,
+        /// Metres by which the snow line lies lower on northern sides, which are in shade, than on level ground, -2000 to 2000; the tree
+        /// line lies 0.4 times as much lower. Below 0 the sun stands in the north.
+        pub shade: f64 = 200.0,
+        /// How moist the climate is, 0 to 1: 0 desert, 0.3 steppe, 0.6 woods, 1 rain forest.
+        pub moisture: f64 = 0.6,
+        /// Metres of water a year that run off, for a terrain without discharge; 0.001 to 20.
+        pub runoff: f64 = 0.3,
+        /// Least discharge in m³/s of a river, 0 to 1 000 000. On wide cells it is that of a river a twentieth of a cell wide, if that is
+        /// more.
+        pub river: f64 = 0.01,
+        /// Dark and light colours of materials, by their numbers in [`MATERIALS`]; `None` leaves a material those that it has.
+        pub colours: [Option<[Rgb; 2]>; COUNT] = [None; COUNT],
     }
 }
 

@@ -43,46 +43,31 @@ impl Natural {
     }
 }
 
-/// What a surface is made for.
-#[derive(Debug, Clone)]
-pub struct Wanted<'a> {
-    /// Most samples on a side; larger terrains are averaged down. An adapter's largest texture is a limit that must be met.
-    pub most: usize,
-    /// Least samples on the longer side: smaller terrains are made smooth between their cells. 0 leaves them as they are.
-    pub least: usize,
-    /// Where the shadows fall from.
-    pub sun: Sun,
-    /// Factor on heights; what is not above 0 takes the one that fits: [`exaggeration`](thalweg::pictures::perspective::exaggeration).
-    pub exaggeration: f32,
-    /// Data to be laid over the land.
-    pub overlay: Option<Overlay>,
-    /// What the land's natural colours depend on, where it is to have these and no overlay: in place of colours by height.
-    pub natural: Option<Natural>,
-    /// The terrain at the start, for what compares with it.
-    pub start: Option<&'a Terrain>,
-    /// Heights in metres of the land's first and last colour; `None` takes them from the ground.
-    pub range: Option<[f32; 2]>,
-    /// Factor on heights for the light at an exaggeration of 1; `None` takes it from the ground. [`Surface::relief_light`]
-    /// of an earlier surface keeps the light steady while the land changes.
-    pub light: Option<f32>,
-    /// Depth in metres of the sea's darkest blue; `None` takes it from the sea's bed. Surfaces of one larger land share one.
-    pub deepest: Option<f32>,
-}
-
-impl Default for Wanted<'_> {
-    fn default() -> Self {
-        Self {
-            most: 4096,
-            least: 0,
-            sun: Sun::default(),
-            exaggeration: 0.0,
-            overlay: None,
-            natural: None,
-            start: None,
-            range: None,
-            light: None,
-            deepest: None,
-        }
+thalweg::with_defaults! {
+    /// What a surface is made for.
+    #[derive(Debug, Clone)]
+    pub struct Wanted<'a> {
+        /// Most samples on a side; larger terrains are averaged down. An adapter's largest texture is a limit that must be met.
+        pub most: usize = 4096,
+        /// Least samples on the longer side: smaller terrains are made smooth between their cells. 0 leaves them as they are.
+        pub least: usize = 0,
+        /// Where the shadows fall from.
+        pub sun: Sun = Sun::default(),
+        /// Factor on heights; what is not above 0 takes the one that fits: [`exaggeration`](thalweg::pictures::perspective::exaggeration).
+        pub exaggeration: f32 = 0.0,
+        /// Data to be laid over the land.
+        pub overlay: Option<Overlay> = None,
+        /// What the land's natural colours depend on, where it is to have these and no overlay: in place of colours by height.
+        pub natural: Option<Natural> = None,
+        /// The terrain at the start, for what compares with it.
+        pub start: Option<&'a Terrain> = None,
+        /// Heights in metres of the land's first and last colour; `None` takes them from the ground.
+        pub range: Option<[f32; 2]> = None,
+        /// Factor on heights for the light at an exaggeration of 1; `None` takes it from the ground. [`Surface::relief_light`]
+        /// of an earlier surface keeps the light steady while the land changes.
+        pub light: Option<f32> = None,
+        /// Depth in metres of the sea's darkest blue; `None` takes it from the sea's bed. Surfaces of one larger land share one.
+        pub deepest: Option<f32> = None,
     }
 }
 

@@ -1,0 +1,57 @@
+//! Files read, written, copied and listed; what goes wrong names the path.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::shell::Outcome;
+
+/// Names the path in an error.
+pub fn problem(path: &Path) -> impl Fn(io::Error) -> String + use<> {
+    let path = path.to_path_buf();
+    move |error| format!("{}: {error}", path.display())
+}
+
+/// The text of a file; bytes that are no UTF-8 are replaced.
+pub fn read(path: &Path) -> Outcome<String> {
+    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(problem(path))
+}
+
+/// Writes a file.
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Outcome {
+    fs::write(path, bytes).map_err(problem(path))
+}
+
+/// Makes a folder and those above it.
+pub fn create_folder(folder: &Path) -> Outcome {
+    fs::create_dir_all(folder).map_err(problem(folder))
+}
+
+/// Copies a file, or a folder with all that is in it.
+pub fn copy(from: &Path, to: &Path) -> Outcome {
+    if !from.is_dir() {
+        return fs::copy(from, to).map(drop).map_err(problem(from));
+    }
+    create_folder(to)?;
+    list_files(from)?.iter().try_for_each(|file| {
+        let target = to.join(file);
+        target.parent().map_or(Ok(()), create_folder)?;
+        copy(&from.join(file), &target)
+    })
+}
+
+/// All files below a folder, by their paths from there, sorted.
+pub fn list_files(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
+    while let Some(next) = folders.pop() {
+        for path in fs::read_dir(&next).map_err(problem(&next))?.filter_map(Result::ok).map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.push(path.strip_prefix(folder).unwrap_or(&path).to_path_buf());
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
