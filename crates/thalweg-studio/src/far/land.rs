@@ -9,7 +9,7 @@ use thalweg::terrain::{CellType, Cells, Column, ColumnType, Layer, LayerSpec, Ta
 
 use crate::raw::Raw;
 
-/// A terrain. What becomes of its layers on other cells does not go along: nobody steps it there.
+/// A terrain. The traits of its layers do not go along: the library declares them by name.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Land {
     grid: Grid,
