@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
+use crate::io::FilePath;
 use crate::io::atomic::{atomic, is_temporary};
-use crate::io::output::absolute;
 use crate::recipe::Recipe;
 
 /// A recipe that comes with the library.
@@ -65,11 +65,12 @@ impl Preset {
 ///
 /// # Errors
 /// When the elevation model cannot be written.
-pub fn lay_model(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
+pub fn lay_model(mut recipe: Recipe, folder: impl Into<FilePath>) -> Result<Recipe> {
+    let folder = folder.into();
     if recipe.dem() == Some(Path::new(ELEVATION_MODEL.0)) {
         let path = folder.join(ELEVATION_MODEL.0);
         atomic(&path, |file| file.write_all(ELEVATION_MODEL.1).map_err(Error::io(&path, "write")))?;
-        recipe.folder = absolute(folder)?;
+        recipe.folder = folder.absolute()?;
     }
     Ok(recipe)
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 use thalweg::base::rng::Key;
+use thalweg::io::FilePath;
 use thalweg::io::{
     Format, LoadOptions, Loaded, Raster, SampleType, Samples, SaveOptions, Sidecar, load, load_layer, read, save,
     save_layer, write,
@@ -55,11 +56,11 @@ fn terrain(size: [usize; 2], hole: bool) -> Terrain {
     terrain
 }
 
-fn plain(path: impl AsRef<Path>) -> Loaded {
+fn plain(path: impl Into<FilePath>) -> Loaded {
     load(path, &LoadOptions::default()).unwrap()
 }
 
-fn refused(path: impl AsRef<Path>) -> String {
+fn refused(path: impl Into<FilePath>) -> String {
     load(path, &LoadOptions::default()).unwrap_err().to_string()
 }
 

@@ -51,7 +51,7 @@ fn refused(text: &str, folder: &Path) -> String {
         Ok(recipe) => recipe,
         Err(error) => return error.to_string(),
     };
-    recipe.folder = folder.to_path_buf();
+    recipe.folder = folder.into();
     let mut run = Run::new(recipe).unwrap();
     loop {
         match run.step() {
@@ -134,7 +134,7 @@ fn a_map_from_a_file_is_checked_and_kept() {
     };
     let field = write([40, 60], 7);
     let mut recipe = Recipe::parse(&text).unwrap();
-    recipe.folder = folder.path().to_path_buf();
+    recipe.folder = folder.path().into();
     let run = finished(Run::new(recipe).unwrap());
     assert_eq!(numbers(run.terrain()), &field, "the map outlives its stage");
     write([40, 60], 8);

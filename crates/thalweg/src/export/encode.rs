@@ -1,13 +1,12 @@
 //! Values as the samples of a file.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use super::sampling::Piece;
 use super::target::HeightFile;
 use crate::base::error::{Error, Result};
 use crate::io::sidecar::RowOrder;
-use crate::io::{Format, Head, Overviews, Raster, SampleType, Samples, write, write_cog};
+use crate::io::{FilePath, Format, Head, Overviews, Raster, SampleType, Samples, write, write_cog};
 use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::Georeference;
 
@@ -163,7 +162,7 @@ impl Coding {
 
 /// Writes samples as heights are: by the file's format, in the order of rows that the program wants.
 pub(super) fn write_heights(
-    path: &Path,
+    path: &FilePath,
     file: HeightFile,
     rows: RowOrder,
     samples: Samples,
@@ -184,7 +183,7 @@ pub(super) fn write_heights(
 }
 
 /// Writes a picture of a layer, the northern row first.
-pub(super) fn write_picture(path: &Path, samples: Samples, cols: usize) -> Result<()> {
+pub(super) fn write_picture(path: &FilePath, samples: Samples, cols: usize) -> Result<()> {
     let size = [samples.len() / cols, cols];
     if !Format::Png.writes().contains(&samples.kind()) {
         return Err(Error::value("sample type", samples.kind(), "u8, u16 (PNG)"));
@@ -202,7 +201,7 @@ pub(super) struct MapBand<'a> {
 
 /// Writes a cloud-optimised GeoTIFF.
 pub(super) fn write_map(
-    path: &Path,
+    path: &FilePath,
     samples: &Samples,
     cols: usize,
     place: Option<Georeference>,

@@ -8,7 +8,7 @@ use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::declare::keys::{self, File, Form, Key, Maybe, Named, Pair, Text, key};
 use crate::declare::params::ParamKind;
-use crate::io::{plain, write_text};
+use crate::io::{FilePath, plain, write_text};
 use crate::model::Model;
 use crate::models::{self, Models};
 use crate::pictures::ramps::{RAMPS, Ramp};
@@ -248,7 +248,7 @@ impl Recipe {
     ///
     /// # Errors
     /// When the file cannot be read or is over 16 MiB, there is too little memory for it, or as [`Recipe::parse`].
-    pub fn read(path: &Path) -> Result<Self> {
+    pub fn read(path: impl Into<FilePath>) -> Result<Self> {
         Self::read_with(path, &Models::default())
     }
 
@@ -256,12 +256,13 @@ impl Recipe {
     ///
     /// # Errors
     /// As [`Recipe::read`].
-    pub fn read_with(path: &Path, models: &Models) -> Result<Self> {
+    pub fn read_with(path: impl Into<FilePath>, models: &Models) -> Result<Self> {
+        let path = &path.into();
         let text = plain::read_text(path, MAX_BYTES)?;
         memory::room(&path.display().to_string(), TEXT.saturating_mul(text.len() as u64))?;
         let mut recipe = Self::parse_with(&text, models)
             .map_err(|error| Error::file(path, plain::clipped_to(&error.to_string(), MESSAGE)))?;
-        recipe.folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        recipe.folder = path.with_path(path.parent().unwrap_or(Path::new("")));
         Ok(recipe)
     }
 
@@ -347,7 +348,8 @@ impl Recipe {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub(crate) fn write(&self, folder: &Path) -> Result<[PathBuf; 2]> {
+    pub(crate) fn write(&self, folder: impl Into<FilePath>) -> Result<[PathBuf; 2]> {
+        let folder = folder.into();
         let files = [RECIPE_FILE, SCHEMA_FILE].map(|name| folder.join(name));
         let is_own = |model: &dyn Model| models::find(model.about().name).is_err();
         let mut own: Vec<_> = self.stages.iter().filter(|stage| is_own(&*stage.model)).collect();
@@ -356,7 +358,7 @@ impl Recipe {
         let schema = schema_of(models::all().chain(own.into_iter().map(|stage| stage.model.clone())));
         write_text(&files[0], &self.to_file())?;
         write_text(&files[1], &schema.to_string())?;
-        Ok(files)
+        Ok(files.map(PathBuf::from))
     }
 
     /// What it says of rock and ground cover, as the text of a recipe that says nothing else.

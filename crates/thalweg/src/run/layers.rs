@@ -1,9 +1,7 @@
 //! What a stage is given: its input layers, from files of any level or from layers that earlier stages left, and its tables.
 
-use std::path::Path;
-
 use crate::base::error::{Error, Result};
-use crate::io;
+use crate::io::{self, FilePath};
 use crate::models::elevation::ELEVATION;
 use crate::process::upsample;
 use crate::products::resample::resample;
@@ -18,7 +16,7 @@ use crate::terrain::{Cells, GROUND, LOOSE, LayerSpec, Terrain};
 /// or as that doubled any number of times; it is brought to the terrain's size.
 pub fn fetch_all(
     stage: &Stage,
-    folder: &Path,
+    folder: &FilePath,
     terrain: &Terrain,
     levels: &[Grid],
 ) -> Result<Vec<(&'static LayerSpec, Cells)>> {
@@ -51,7 +49,13 @@ pub fn take(stage: &Stage, terrain: &mut Terrain) {
     tables::take(terrain, stage.model.about().tables);
 }
 
-fn fetch(spec: &LayerSpec, source: &LayerSource, folder: &Path, terrain: &Terrain, levels: &[Grid]) -> Result<Cells> {
+fn fetch(
+    spec: &LayerSpec,
+    source: &LayerSource,
+    folder: &FilePath,
+    terrain: &Terrain,
+    levels: &[Grid],
+) -> Result<Cells> {
     let cells = match &source.from {
         From::File(path) => {
             let path = folder.join(path);

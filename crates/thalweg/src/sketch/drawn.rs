@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::base::error::{Error, Result};
 use crate::declare::keys::{self, File, Form, Text};
-use crate::io::plain;
+use crate::io::{FilePath, plain};
 use crate::sketch::read;
 use crate::sketch::{Sketch, SketchWorld};
 
@@ -33,9 +33,9 @@ impl SketchFrom {
     ///
     /// # Errors
     /// As [`Sketch::read`].
-    pub fn read(&self, folder: &Path, world: &SketchWorld) -> Result<Sketch> {
+    pub fn read(&self, folder: &FilePath, world: &SketchWorld) -> Result<Sketch> {
         match self {
-            Self::File(path) => Sketch::read(&folder.join(path), world),
+            Self::File(path) => Sketch::read(folder.join(path), world),
             Self::Here(sketch) => {
                 sketch.check(world).map_err(|what| refused("sketch", &what))?;
                 Ok(Sketch::clone(sketch))

@@ -27,10 +27,8 @@ mod line;
 mod read;
 mod shape;
 
-use std::path::Path;
-
 use crate::base::error::{Error, Result};
-use crate::io::plain;
+use crate::io::{FilePath, plain};
 use crate::terrain::grid::Grid;
 
 pub(crate) use drawn::PathOrLines;
@@ -192,7 +190,8 @@ impl Sketch {
     /// # Errors
     /// A file that cannot be read, is no GeoJSON, is longer than 16 MiB, has no features or over 1000, or over 20 000 points, or says what
     /// contradicts itself or the world: with the number of the feature, and what is allowed.
-    pub fn read(path: &Path, world: &SketchWorld) -> Result<Self> {
+    pub fn read(path: impl Into<FilePath>, world: &SketchWorld) -> Result<Self> {
+        let path = &path.into();
         let text = plain::read_text(path, MAX_BYTES)?;
         Self::parse(&text, world).map_err(|problem| Error::file(path, plain::clipped_to(&problem, 600)))
     }
