@@ -49,7 +49,7 @@ pub fn of_model(asked: &OneModel<'_>) -> Result<Recipe> {
     give(&mut *model, set.iter().map(|(name, value)| (*name, value)))?;
     let mut recipe = Recipe::single(model, asked.seed);
     // Layers are read when the stage begins, which after a resume may be in another folder.
-    recipe.folder = std::env::current_dir().map_err(Error::io(".", "find"))?;
+    recipe.folder = std::env::current_dir().map_err(Error::io(".", "find"))?.into();
     recipe.sea_level = asked.sea_level;
     recipe.edges = asked.edges;
     let inputs = || about.needs.iter().chain(about.uses).map(|spec| spec.name);

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::disk::{self, File};
-use super::held as memory;
+use super::store::FilePath;
+pub(super) use super::store::folder_of;
 use thalweg_core::base::error::{Error, Result};
 
 /// Writes a file through a temporary one beside it, which takes its name once all is on the disk.
@@ -18,13 +19,13 @@ use thalweg_core::base::error::{Error, Result};
 ///
 /// # Errors
 /// Whatever `write` returns; a path that is a folder or no file's name; what the system refuses (no folder, no right, no space).
-pub fn atomic(path: impl AsRef<Path>, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
-    let path = path.as_ref();
-    if memory::is_held(path) {
+pub fn atomic(path: impl Into<FilePath>, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
+    let path = &path.into();
+    if let Some(files) = path.memory() {
         let mut buffer = BufWriter::new(File::in_memory(path));
         write(&mut buffer)?;
         let file = buffer.into_inner().map_err(|error| Error::io(path, "write")(error.into_error()))?;
-        memory::hold(path, file.into_bytes());
+        files.insert(path, file.into_bytes());
         return Ok(());
     }
     if path.is_dir() {
@@ -51,8 +52,8 @@ pub fn atomic(path: impl AsRef<Path>, write: impl FnOnce(&mut BufWriter<File>) -
 ///
 /// # Errors
 /// As [`atomic`].
-pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<()> {
-    let path = path.as_ref();
+pub fn write_text(path: impl Into<FilePath>, text: &str) -> Result<()> {
+    let path = &path.into();
     atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")))
 }
 
@@ -60,8 +61,8 @@ pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<()> {
 ///
 /// # Errors
 /// No such folder, no right to write there, no space.
-pub fn try_folder(folder: &Path) -> std::io::Result<()> {
-    if memory::is_held(folder) {
+pub fn try_folder(folder: &FilePath) -> std::io::Result<()> {
+    if folder.is_in_memory() {
         return Ok(());
     }
     sweep(folder);
@@ -94,7 +95,7 @@ pub fn abandon() {
 /// A file or folder under a name of this process's own; it goes when this is dropped (after a rename there is none left).
 #[derive(Debug)]
 pub struct Temporary {
-    path: PathBuf,
+    path: FilePath,
     /// A folder is held open, and so locked.
     _open: Option<fs::File>,
 }
@@ -112,38 +113,34 @@ impl Temporary {
     fn file(folder: &Path) -> std::io::Result<(Self, File)> {
         let (path, file) = named(folder, File::create_new)?;
         file.lock();
-        Ok((Self { path, _open: None }, file))
+        Ok((Self { path: path.into(), _open: None }, file))
     }
 
     /// A new folder in `folder`, for this user alone.
     ///
     /// # Errors
     /// What the system refuses: no such `folder`, no right to write there, no space.
-    pub fn folder(folder: &Path) -> std::io::Result<Self> {
-        if memory::is_held(folder) {
-            let (path, ()) = named(folder, |_| Ok(()))?;
-            return Ok(Self { path, _open: None });
+    pub fn folder(folder: impl Into<FilePath>) -> std::io::Result<Self> {
+        let folder = folder.into();
+        if folder.is_in_memory() {
+            return Ok(Self { path: folder.join(next_name(0)), _open: None });
         }
-        let (path, ()) = named(folder, disk::make_folder)?;
+        let (path, ()) = named(&folder, disk::make_folder)?;
         let open = fs::File::open(&path).ok();
         let _ = open.as_ref().map(fs::File::try_lock);
-        Ok(Self { path, _open: open })
+        Ok(Self { path: path.into(), _open: open })
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub fn path(&self) -> &FilePath {
         &self.path
     }
 }
 
 /// Makes something new in `folder` under the first name that is free.
 fn named<T>(folder: &Path, make: impl Fn(&Path) -> std::io::Result<T>) -> std::io::Result<(PathBuf, T)> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
     loop {
-        let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        // In memory there is one process alone, and in a browser none has a number.
-        let process = if memory::is_held(folder) { 0 } else { std::process::id() };
-        let path = folder.join(format!("{HEAD}{process}-{n}{TAIL}"));
+        let path = folder.join(next_name(std::process::id()));
         held().insert(path.clone());
         match make(&path) {
             Ok(made) => return Ok((path, made)),
@@ -156,6 +153,13 @@ fn named<T>(folder: &Path, make: impl Fn(&Path) -> std::io::Result<T>) -> std::i
             }
         }
     }
+}
+
+/// A temporary name that this process has not used yet. In memory the process is 0: no other one sees the name, and in a browser
+/// none has a number.
+fn next_name(process: u32) -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("{HEAD}{process}-{}{TAIL}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 const HEAD: &str = ".thalweg-";
@@ -206,11 +210,11 @@ pub fn lives(process: u32) -> Option<bool> {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if !held().remove(&self.path) {
+        if let Some(files) = self.path.memory() {
+            files.remove_folder(&self.path);
             return;
         }
-        if memory::is_held(&self.path) {
-            memory::empty(&self.path);
+        if !held().remove(&*self.path) {
             return;
         }
         let _ = match self._open.take() {
@@ -219,11 +223,6 @@ impl Drop for Temporary {
             None => fs::remove_file(&self.path),
         };
     }
-}
-
-/// The folder that a file lies in.
-pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]
@@ -323,7 +322,7 @@ mod tests {
         let far = path(".thalweg-4294967294-5.tmp");
         let lock = fs::File::create(&far).unwrap();
         lock.lock().unwrap();
-        try_folder(folder.path()).unwrap();
+        try_folder(&folder.path().into()).unwrap();
         assert!(dead.iter().all(|name| !path(name).exists()));
         assert!(others.iter().all(|name| path(name).exists()));
         assert!(held.path().exists() && held_folder.path().exists() && far.exists());

@@ -1,5 +1,5 @@
-//! Every change that is made to the disk goes through here, so that a test can make any of them fail, or be the last. What has its place
-//! in memory ([`held`]) changes there.
+//! Every change that is made to the disk goes through here, so that a test can make any of them fail, or be the last. A path in
+//! memory ([`FilePath`]) changes there.
 //!
 //! In a release the watcher is not there, and these functions are those of [`std::fs`].
 
@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::held;
+use super::store::FilePath;
 
 /// A change to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,28 +155,31 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Something else at `path` or above it, no right, no space.
-pub fn make_folders(path: &Path) -> io::Result<()> {
-    if held::is_held(path) { Ok(()) } else { fs::create_dir_all(path) }
+pub fn make_folders(path: impl Into<FilePath>) -> io::Result<()> {
+    let path = path.into();
+    if path.is_in_memory() { Ok(()) } else { fs::create_dir_all(path) }
 }
 
 /// The names in a folder, in no order.
 ///
 /// # Errors
 /// No such folder, no right to read it.
-pub fn names_in(path: &Path) -> io::Result<Vec<OsString>> {
-    if held::is_held(path) {
-        return Ok(held::names_in(path).into_iter().collect());
+pub fn names_in(path: impl Into<FilePath>) -> io::Result<Vec<OsString>> {
+    let path = path.into();
+    if let Some(files) = path.memory() {
+        return Ok(files.names_in(&path).into_iter().collect());
     }
     fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-/// Gives a file another name; what had that name is gone.
+/// Gives a file another name in the same store; what had that name is gone.
 ///
 /// # Errors
 /// No file `from`; a folder at `to`, or a place on another disk; no right.
-pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    if held::is_held(from) && held::is_held(to) {
-        return if held::rename(from, to) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) };
+pub fn rename(from: impl Into<FilePath>, to: impl AsRef<Path>) -> io::Result<()> {
+    let (from, to) = (from.into(), to.as_ref());
+    if let Some(files) = from.memory() {
+        return if files.rename(&from, to) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) };
     }
     may(Act::Rename, to)?;
     fs::rename(from, to)
@@ -186,12 +189,13 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// A folder at `path`; no right.
-pub fn remove(path: &Path) -> io::Result<()> {
-    if held::is_held(path) {
-        held::let_go(path);
+pub fn remove(path: impl Into<FilePath>) -> io::Result<()> {
+    let path = path.into();
+    if let Some(files) = path.memory() {
+        files.remove(&path);
         return Ok(());
     }
-    may(Act::Remove, path)?;
+    may(Act::Remove, &path)?;
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -202,11 +206,12 @@ pub fn remove(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// A folder that is not there or may not be read; what writing to the disk meets.
-pub fn sync_folder(path: &Path) -> io::Result<()> {
-    if held::is_held(path) {
+pub fn sync_folder(path: impl Into<FilePath>) -> io::Result<()> {
+    let path = path.into();
+    if path.is_in_memory() {
         return Ok(());
     }
-    may(Act::Sync, path)?;
+    may(Act::Sync, &path)?;
     #[cfg(unix)]
     match fs::File::open(path).and_then(|folder| folder.sync_all()) {
         Err(error) if !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::atomic::{folder_of, write_text};
 use super::staging::{self, Staging};
+use super::store::FilePath;
 use thalweg_core::base::error::Result;
 use thalweg_core::base::names::to_text;
 
@@ -21,8 +22,8 @@ pub struct Saved {
 
 impl Saved {
     /// Adds a file.
-    pub fn add(&mut self, file: PathBuf) {
-        self.files.push(file);
+    pub fn add(&mut self, file: impl Into<PathBuf>) {
+        self.files.push(file.into());
     }
 
     /// Adds what another writer left.
@@ -37,9 +38,9 @@ impl Saved {
 pub struct Draft {
     staging: Staging,
     saved: Saved,
-    lists: Vec<PathBuf>,
-    reports: Vec<PathBuf>,
-    whole: Vec<PathBuf>,
+    lists: Vec<FilePath>,
+    reports: Vec<FilePath>,
+    whole: Vec<FilePath>,
     is_sealed: bool,
     /// What the reports say, an object; their member `files` is added when they are written, relative to each one's folder.
     pub report: Value,
@@ -63,7 +64,7 @@ impl Draft {
     ///
     /// # Errors
     /// A `target` that is not there or in which no folder can be made.
-    pub fn folder(&mut self, target: &Path) -> Result<PathBuf> {
+    pub fn folder(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
         self.staging.folder(target)
     }
 
@@ -71,7 +72,7 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Draft::folder`]; a path without a name.
-    pub fn place(&mut self, target: &Path) -> Result<PathBuf> {
+    pub fn place(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
         self.staging.place(target)
     }
 
@@ -85,27 +86,29 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Draft::place`], and as [`write_text`].
-    pub fn list(&mut self, folder: &Path, name: &str, recipe: &str, files: &[PathBuf]) -> Result<()> {
+    pub fn list(&mut self, folder: impl Into<FilePath>, name: &str, recipe: &str, files: &[PathBuf]) -> Result<()> {
         let names = files.iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_string()));
-        write_text(&self.place(&folder.join(name))?, &staging::list(name, recipe, names))?;
-        self.lists.push(folder.join(name));
-        self.whole.push(folder.join(name));
+        let list = folder.into().join(name);
+        write_text(self.place(&list)?, &staging::list(name, recipe, names))?;
+        self.lists.push(list.clone());
+        self.whole.push(list);
         Ok(())
     }
 
     /// Has the report be written to `path` too. One that is `whole` speaks for all that a run has left in its folder: files that the
     /// former report of that name speaks for are taken away.
-    pub fn report_to(&mut self, path: &Path, whole: bool) {
-        self.reports.push(path.to_path_buf());
+    pub fn report_to(&mut self, path: impl Into<FilePath>, whole: bool) {
+        let path = path.into();
         if whole {
-            self.whole.push(path.to_path_buf());
+            self.whole.push(path.clone());
         }
+        self.reports.push(path);
     }
 
     /// The files by the names that they are to have, the reports last; lists are not among them.
     pub fn files(&self) -> Vec<PathBuf> {
         let files = self.saved.files.iter().map(|file| self.staging.target(file));
-        files.chain(self.reports.iter().cloned()).collect()
+        files.chain(self.reports.iter().map(|report| report.to_path_buf())).collect()
     }
 
     /// What could not be kept in the files, in words.
@@ -163,8 +166,11 @@ mod tests {
             Draft::new(|draft| {
                 let file = draft.folder(dir)?.join("a.txt");
                 write_text(&file, content)?;
-                draft.take(Saved { files: vec![file.clone()], said: vec![format!("{}: doubtful", file.display())] });
-                draft.report_to(&dir.join("drain.json"), true);
+                draft.take(Saved {
+                    files: vec![file.to_path_buf()],
+                    said: vec![format!("{}: doubtful", file.display())],
+                });
+                draft.report_to(dir.join("drain.json"), true);
                 if fails { Err(Error::file(&file, "is no good")) } else { Ok(()) }
             })
         };

@@ -8,8 +8,8 @@ use flatgeobuf::geozero::{ColumnValue, GeomProcessor, GeozeroGeometry, PropertyP
 use flatgeobuf::{ColumnType, FgbCrs, FgbWriter, FgbWriterOptions, GeometryType};
 use serde_json::{Map, Value, json};
 
-use super::atomic;
 use super::place::{Place, unnamed};
+use super::{FilePath, atomic};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::grid::Grid;
 use thalweg_flow::Link;
@@ -54,8 +54,8 @@ pub struct Feature {
 ///
 /// # Errors
 /// As [`save_features`].
-pub fn save_links(path: impl AsRef<Path>, links: &[Link], grid: &Grid) -> Result<Vec<String>> {
-    save_all(path.as_ref(), links, |link| link_feature(link, Vec::new()), grid)
+pub fn save_links(path: impl Into<FilePath>, links: &[Link], grid: &Grid) -> Result<Vec<String>> {
+    save_all(&path.into(), links, |link| link_feature(link, Vec::new()), grid)
 }
 
 /// Writes streams as lines with the properties of [`save_links`] and `discharge_m3_s`, `width_m`, `depth_m` and `velocity_m_s`. Endings
@@ -63,7 +63,7 @@ pub fn save_links(path: impl AsRef<Path>, links: &[Link], grid: &Grid) -> Result
 ///
 /// # Errors
 /// As [`save_features`].
-pub fn save_reaches(path: impl AsRef<Path>, reaches: &[StreamReach], grid: &Grid) -> Result<Vec<String>> {
+pub fn save_reaches(path: impl Into<FilePath>, reaches: &[StreamReach], grid: &Grid) -> Result<Vec<String>> {
     let feature = |reach: &StreamReach| {
         let more = [
             ("discharge_m3_s", reach.discharge),
@@ -73,7 +73,7 @@ pub fn save_reaches(path: impl AsRef<Path>, reaches: &[StreamReach], grid: &Grid
         ];
         link_feature(&reach.link, more.map(|(name, value)| (name, Property::Real(value))).into())
     };
-    save_all(path.as_ref(), reaches, feature, grid)
+    save_all(&path.into(), reaches, feature, grid)
 }
 
 /// Links written as they come, so that none but the one at hand is held: the bytes of [`save_links`].
@@ -160,12 +160,12 @@ fn link_feature(link: &Link, more: Vec<(&'static str, Property)>) -> Feature {
 ///
 /// # Errors
 /// As [`save_features`].
-pub fn save_lakes(path: impl AsRef<Path>, lakes: &[LakeOutline], grid: &Grid) -> Result<Vec<String>> {
+pub fn save_lakes(path: impl Into<FilePath>, lakes: &[LakeOutline], grid: &Grid) -> Result<Vec<String>> {
     let feature = |lake: &LakeOutline| Feature {
         shape: Geometry::Area(vec![lake.outline.clone()]),
         properties: lake_properties(lake),
     };
-    save_all(path.as_ref(), lakes, feature, grid)
+    save_all(&path.into(), lakes, feature, grid)
 }
 
 /// A lake's figures.
@@ -190,13 +190,13 @@ pub(super) fn lake_properties(lake: &LakeOutline) -> Vec<(&'static str, Property
 ///
 /// # Errors
 /// Another ending, a file that cannot be written.
-pub fn save_features(path: impl AsRef<Path>, features: &[Feature], grid: &Grid) -> Result<Vec<String>> {
-    write(path.as_ref(), features, features, grid)
+pub fn save_features(path: impl Into<FilePath>, features: &[Feature], grid: &Grid) -> Result<Vec<String>> {
+    write(&path.into(), features, features, grid)
 }
 
 /// Writes things as features. Where there is none the file still says what they would be: kind of shape and columns are a blank's.
 fn save_all<T: Default>(
-    path: &Path,
+    path: &FilePath,
     things: &[T],
     feature: impl Fn(&T) -> Feature,
     grid: &Grid,
@@ -207,7 +207,7 @@ fn save_all<T: Default>(
 }
 
 /// Writes features whose kind is that of `kinds`.
-fn write(path: &Path, features: &[Feature], kinds: &[Feature], grid: &Grid) -> Result<Vec<String>> {
+fn write(path: &FilePath, features: &[Feature], kinds: &[Feature], grid: &Grid) -> Result<Vec<String>> {
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let name = name_of(path);
     let place = Place::of(grid);

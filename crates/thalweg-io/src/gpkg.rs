@@ -4,13 +4,13 @@
 //! and shapes as well-known binary behind a short head. Taken from GeoJSON as [`features`](super::features) writes it.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, params, params_from_iter};
 use serde_json::Value;
 
-use super::atomic;
+use super::{FilePath, atomic};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names;
 
@@ -34,7 +34,7 @@ const CHANGED: &str = "1970-01-01T00:00:00.000Z";
 
 /// A GeoPackage on its way.
 pub struct GeoPackage {
-    path: PathBuf,
+    path: FilePath,
     connection: Connection,
     /// The code of the coordinate system; −1 where coordinates are metres nowhere on Earth.
     system: i64,
@@ -45,7 +45,7 @@ impl GeoPackage {
     ///
     /// # Errors
     /// What SQLite refuses: memory.
-    pub fn new(path: impl Into<PathBuf>, epsg: Option<u16>) -> Result<Self> {
+    pub fn new(path: impl Into<FilePath>, epsg: Option<u16>) -> Result<Self> {
         let (path, system) = (path.into(), epsg.map_or(-1, i64::from));
         let begun = || -> rusqlite::Result<Connection> {
             let connection = Connection::open_in_memory()?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Raster, SampleType, read};
+use super::{FilePath, Raster, SampleType, read};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
@@ -17,8 +17,8 @@ use thalweg_core::terrain::{CellType, Cells, LayerSpec, Terrain};
 /// # Errors
 /// As [`read`]; another size than the grid's; NaN, infinity, no data, or a value that the layer cannot hold (naming the
 /// cell).
-pub fn load_layer(path: impl AsRef<Path>, grid: &Grid, spec: &LayerSpec) -> Result<Cells> {
-    let path = path.as_ref();
+pub fn load_layer(path: impl Into<FilePath>, grid: &Grid, spec: &LayerSpec) -> Result<Cells> {
+    let path = &path.into();
     read_layer(path, read(path)?, grid, spec, None)
 }
 
@@ -27,8 +27,8 @@ pub fn load_layer(path: impl AsRef<Path>, grid: &Grid, spec: &LayerSpec) -> Resu
 ///
 /// # Errors
 /// As [`load_layer`].
-pub fn load_layer_on(path: impl AsRef<Path>, coarsest: &Grid, spec: &LayerSpec) -> Result<Cells> {
-    let path = path.as_ref();
+pub fn load_layer_on(path: impl Into<FilePath>, coarsest: &Grid, spec: &LayerSpec) -> Result<Cells> {
+    let path = &path.into();
     let raster = read(path)?;
     let [rows, cols] = raster.size;
     let [want_rows, want_cols] = coarsest.size;
@@ -47,8 +47,8 @@ pub fn load_layer_on(path: impl AsRef<Path>, coarsest: &Grid, spec: &LayerSpec) 
 ///
 /// # Errors
 /// As [`load_layer`], of cells with data.
-pub fn load_layer_of(path: impl AsRef<Path>, terrain: &Terrain, spec: &LayerSpec) -> Result<Cells> {
-    let path = path.as_ref();
+pub fn load_layer_of(path: impl Into<FilePath>, terrain: &Terrain, spec: &LayerSpec) -> Result<Cells> {
+    let path = &path.into();
     read_layer(path, read(path)?, &terrain.grid, spec, terrain.nodata.as_ref())
 }
 

@@ -19,7 +19,6 @@ pub mod features;
 #[cfg(feature = "geopackage")]
 pub mod gpkg;
 pub mod heights;
-pub mod held;
 pub mod lake_file;
 pub mod meshes;
 pub mod output;
@@ -30,6 +29,7 @@ pub mod river_folder;
 pub mod rivers;
 pub mod sidecar;
 pub mod staging;
+pub mod store;
 pub mod terrain;
 pub mod textures;
 pub mod trees;
@@ -67,6 +67,7 @@ pub use picture::{save_map, save_picture, save_shaded};
 pub use raster::{Head, Raster, SampleType, Samples};
 pub use save::{SaveOptions, save, save_layer, save_layer_as, save_place, save_samples, writes_sidecar};
 pub use sidecar::Sidecar;
+pub use store::{FilePath, FileStore, MemoryFiles};
 pub use terrain::{LoadOptions, Loaded, Placed, cell_of, load, needs_sidecar, placed_of, terrain_of};
 pub use textures::{check_textures, draft_textures, texture_files};
 pub use thalweg_core::terrain::grid::MAX_CELLS;
@@ -192,10 +193,13 @@ impl fmt::Display for Format {
 /// # Errors
 /// An unknown ending, a file that cannot be read, or whose content is broken, of another format, or too large: of more than [`MAX_CELLS`],
 /// or than there is memory for. As [`Sidecar::beside`] and [`decode_mask`] of what lies beside it.
-pub fn read(path: impl AsRef<Path>) -> Result<Raster> {
-    let path = path.as_ref();
+pub fn read(path: impl Into<FilePath>) -> Result<Raster> {
+    let path = &path.into();
     let format = Format::of(path)?;
     if format == Format::Vrt {
+        if path.is_in_memory() {
+            return Err(Error::file(path, "names other files, so it is only read from the disk"));
+        }
         return VrtWindows::open(path)?.whole();
     }
     let bytes = plain::read(path, MAX_BYTES)?;
@@ -208,9 +212,9 @@ pub fn read(path: impl AsRef<Path>) -> Result<Raster> {
         hgt::place(&mut raster, path);
     }
     drop(bytes);
-    let beside = mask_path(path);
+    let beside = path.with_suffix(".msk");
     if let Some(bytes) = plain::read_if_there(&beside, MAX_BYTES)? {
-        let mask = decode_mask(&bytes, raster.size).map_err(|error| error.of_file(&beside))?;
+        let mask = decode_mask(&bytes, raster.size).map_err(|error| error.of_file(&*beside))?;
         raster.mask_out(mask);
     }
     Ok(raster)
@@ -274,12 +278,12 @@ pub fn decode_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>> {
 /// # Errors
 /// An unknown ending, a sample type that the format cannot hold ([`Format::writes`]), samples that are none or not one a cell, or a file
 /// that cannot be written.
-pub fn write(path: impl AsRef<Path>, raster: &Raster) -> Result<()> {
-    write_as(path.as_ref(), raster, Overviews::of(raster.samples.kind()), None)
+pub fn write(path: impl Into<FilePath>, raster: &Raster) -> Result<()> {
+    write_as(&path.into(), raster, Overviews::of(raster.samples.kind()), None)
 }
 
 /// As [`write()`]; a TIFF with overviews of the kind named, and with a word that says what the samples are.
-fn write_as(path: &Path, raster: &Raster, overviews: Overviews, description: Option<&str>) -> Result<()> {
+fn write_as(path: &FilePath, raster: &Raster, overviews: Overviews, description: Option<&str>) -> Result<()> {
     let format = Format::of(path)?;
     check_sample(format, raster.samples.kind())?;
     if raster.size[0].checked_mul(raster.size[1]) != Some(raster.samples.len()) || raster.samples.is_empty() {

@@ -114,7 +114,7 @@ pub fn draft_scene(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Resu
                 atomic(first, |file| glb.write(file).map_err(Error::io(first, "write")))?;
             }
         }
-        draft.take(Saved { files: places, said: Vec::new() });
+        draft.take(Saved { files: places.into_iter().map(PathBuf::from).collect(), said: Vec::new() });
         Ok(())
     })
 }

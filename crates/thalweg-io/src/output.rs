@@ -4,39 +4,40 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::atomic::{folder_of, try_folder};
+use super::atomic::try_folder;
 use super::disk;
-use super::held::is_held;
 use super::staging::unclaimed;
-use super::{Format, SampleType};
+use super::{FilePath, Format, SampleType};
 use thalweg_core::base::error::{Error, Result};
 
 /// Whether a file can be written at `path`: its folder takes new files, and no other thing stands in its place.
 ///
 /// # Errors
 /// As [`check_plain`]; a path that is no file's name, or too long a one; a folder that is not there or takes no files.
-pub fn check(path: &Path) -> Result<()> {
+pub fn check(path: impl Into<FilePath>) -> Result<()> {
+    let path = &path.into();
     check_plain(path)?;
     if path.file_name().is_none() {
         return Err(Error::file(path, "is no file's name"));
     }
     // A name may be too long, for one.
-    if !is_held(path)
+    if !path.is_in_memory()
         && let Err(error) = fs::symlink_metadata(path)
         && error.kind() != ErrorKind::NotFound
     {
         return Err(Error::io(path, "write")(error));
     }
-    try_folder(folder_of(path)).map_err(Error::io(path, "write"))
+    try_folder(&path.folder()).map_err(Error::io(path, "write"))
 }
 
 /// Whether no other thing than a plain file stands at `path`.
 ///
 /// # Errors
 /// A folder, pipe, socket or device at `path`.
-pub fn check_plain(path: &Path) -> Result<()> {
+pub fn check_plain(path: impl Into<FilePath>) -> Result<()> {
+    let path = &path.into();
     // Writing renames a finished file over the old one, which would do away with a device or a pipe.
-    if fs::metadata(path).is_ok_and(|old| !old.is_file()) {
+    if !path.is_in_memory() && fs::metadata(path).is_ok_and(|old| !old.is_file()) {
         return Err(Error::file(path, "is no plain file; the name of one is needed"));
     }
     Ok(())
@@ -46,9 +47,10 @@ pub fn check_plain(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// A folder that cannot be made or takes no files; as [`check`] of a `height.tif` in it.
-pub fn make_folder(folder: &Path) -> Result<()> {
+pub fn make_folder(folder: impl Into<FilePath>) -> Result<()> {
+    let folder = &folder.into();
     disk::make_folders(folder).map_err(Error::io(folder, "make the folder"))?;
-    check(&folder.join("height.tif"))
+    check(folder.join("height.tif"))
 }
 
 /// Whether files of these names may come into a folder, where `report` will speak for them: nothing else than plain files stands in
@@ -56,9 +58,10 @@ pub fn make_folder(folder: &Path) -> Result<()> {
 ///
 /// # Errors
 /// As [`unclaimed`], and as [`check_plain`] of each of them.
-pub fn check_names(folder: &Path, report: &str, names: &[String]) -> Result<()> {
+pub fn check_names(folder: impl Into<FilePath>, report: &str, names: &[String]) -> Result<()> {
+    let folder = &folder.into();
     unclaimed(folder, report, names)?;
-    names.iter().try_for_each(|name| check_plain(&folder.join(name)))
+    names.iter().try_for_each(|name| check_plain(folder.join(name)))
 }
 
 /// Whether a terrain can be written to `path` with samples of that type, or of the format's usual one.
@@ -90,13 +93,10 @@ pub fn check_ending(path: &Path, endings: &'static [&'static str]) -> Result<&'s
     Ok(known)
 }
 
-/// The path from the root on; that of a file in memory as it is.
+/// The path from the root on.
 ///
 /// # Errors
 /// An empty path; no current folder.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
-    if is_held(path) {
-        return Ok(path.to_path_buf());
-    }
     std::path::absolute(path).map_err(Error::io(path, "find"))
 }

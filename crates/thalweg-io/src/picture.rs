@@ -2,9 +2,8 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::Path;
 
-use super::atomic;
+use super::{FilePath, atomic};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::Terrain;
 use thalweg_models::process::forest::Forest;
@@ -17,8 +16,8 @@ use thalweg_render::pictures::water::Water;
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn save_picture(path: impl AsRef<Path>, picture: &Picture) -> Result<()> {
-    let path = path.as_ref();
+pub fn save_picture(path: impl Into<FilePath>, picture: &Picture) -> Result<()> {
+    let path = &path.into();
     atomic(path, |file| picture.encode(file).map_err(Error::io(path, "write")))
 }
 
@@ -26,8 +25,8 @@ pub fn save_picture(path: impl AsRef<Path>, picture: &Picture) -> Result<()> {
 ///
 /// # Errors
 /// As [`ShadedMap::rows`]; a file that cannot be written.
-pub fn save_shaded(path: impl AsRef<Path>, mut map: ShadedMap<'_>) -> Result<()> {
-    let path = path.as_ref();
+pub fn save_shaded(path: impl Into<FilePath>, mut map: ShadedMap<'_>) -> Result<()> {
+    let path = &path.into();
     let size = map.size();
     let mut met = None;
     let written = atomic(path, |file| {
@@ -42,7 +41,7 @@ pub fn save_shaded(path: impl AsRef<Path>, mut map: ShadedMap<'_>) -> Result<()>
 ///
 /// # Errors
 /// As [`save_picture`], [`shade`], and [`Forest::read`] of the terrain's table of trees.
-pub fn save_map(path: impl AsRef<Path>, terrain: &Terrain, options: ShadeOptions<'_>) -> Result<()> {
+pub fn save_map(path: impl Into<FilePath>, terrain: &Terrain, options: ShadeOptions<'_>) -> Result<()> {
     let forest = Forest::read(terrain)?;
     save_picture(path, &shade(terrain, &ShadeOptions { water: Water::of(terrain), trees: forest.trees(), ..options })?)
 }

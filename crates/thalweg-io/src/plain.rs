@@ -7,7 +7,7 @@ use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use crate::held;
+use crate::store::FilePath;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
 
@@ -27,14 +27,15 @@ pub fn open(path: &Path) -> Result<(File, u64)> {
     Ok((file, about.len()))
 }
 
-/// The bytes of a plain file, or of one in memory ([`held`]).
+/// The bytes of a plain file, or of one in memory.
 ///
 /// # Errors
 /// As [`open`]; a file of more than `most` bytes, or of more than there is memory for.
-pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+pub fn read(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
+    let path = &path.into();
     let too_long = |length: u64| Error::file(path, format!("has {length} bytes; at most {most} are read"));
-    if held::is_held(path) {
-        let bytes = held::held(path).ok_or_else(|| Error::io(path, "read")(ErrorKind::NotFound.into()))?;
+    if let Some(files) = path.memory() {
+        let bytes = files.get(path).ok_or_else(|| Error::io(path, "read")(ErrorKind::NotFound.into()))?;
         return if bytes.len() as u64 > most { Err(too_long(bytes.len() as u64)) } else { Ok(bytes.to_vec()) };
     }
     let (file, length) = open(path)?;
@@ -59,7 +60,8 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// As [`read`]; bytes that are no UTF-8.
-pub fn read_text(path: &Path, most: u64) -> Result<String> {
+pub fn read_text(path: impl Into<FilePath>, most: u64) -> Result<String> {
+    let path = &path.into();
     String::from_utf8(read(path, most)?).map_err(|_| Error::file(path, "is no text in UTF-8"))
 }
 
@@ -67,7 +69,7 @@ pub fn read_text(path: &Path, most: u64) -> Result<String> {
 ///
 /// # Errors
 /// As [`read`], but for a file that is not there.
-pub fn read_if_there(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
+pub fn read_if_there(path: impl Into<FilePath>, most: u64) -> Result<Option<Vec<u8>>> {
     match read(path, most) {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
         other => other.map(Some),

@@ -5,7 +5,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::sidecar::{ByteOrder, Engines, RowOrder};
-use super::{Format, Overviews, Raster, SampleType, Samples, Sidecar, check_sample, geokeys, write_as};
+use super::{FilePath, Format, Overviews, Raster, SampleType, Samples, Sidecar, check_sample, geokeys, write_as};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::{Georeference, Grid, PixelIs};
@@ -37,7 +37,7 @@ pub struct SaveOptions {
 ///
 /// # Errors
 /// As [`write()`](super::write); samples of type `i16`, `i32` or `u32`, which would lose the slopes; a terrain without any data.
-pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) -> Result<Vec<String>> {
+pub fn save(path: impl Into<FilePath>, terrain: &Terrain, options: &SaveOptions) -> Result<Vec<String>> {
     let ground = terrain.ground.as_slice();
     let sheet = Sheet {
         grid: &terrain.grid,
@@ -48,7 +48,7 @@ pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) ->
         range: terrain.range().map(|range| range.map(Height::metres)),
         heights: true,
     };
-    sheet.save(path.as_ref(), options)
+    sheet.save(&path.into(), options)
 }
 
 /// Writes a layer as `f32` (a picture or R16: stretched, with a sidecar) with the terrain's georeference and nodata mask. Counts go into a
@@ -59,8 +59,8 @@ pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) ->
 /// # Errors
 /// As [`write()`](super::write); cells of another size than the terrain; no cell with data and a finite
 /// value, but for counts in a TIFF; of those a count of 2³² − 1 on a terrain with cells without data.
-pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
-    let path = path.as_ref();
+pub fn save_layer(path: impl Into<FilePath>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
+    let path = &path.into();
     let sample = Format::of(path)?.writes().contains(&SampleType::F32).then_some(SampleType::F32);
     save_layer_as(path, terrain, name, cells, sample)
 }
@@ -71,13 +71,13 @@ pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: 
 /// # Errors
 /// As [`save_layer`], and samples of type `i16`, `i32` or `u32`.
 pub fn save_layer_as(
-    path: impl AsRef<Path>,
+    path: impl Into<FilePath>,
     terrain: &Terrain,
     name: &str,
     cells: &Cells,
     sample: Option<SampleType>,
 ) -> Result<()> {
-    let path = path.as_ref();
+    let path = &path.into();
     if cells.size() != terrain.grid.size {
         let ([rows, cols], [want_rows, want_cols]) = (cells.size(), terrain.grid.size);
         let problem = format!("is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}");
@@ -104,7 +104,7 @@ pub fn save_layer_as(
 }
 
 /// Writes whole numbers as such, in as many bits as they need; the highest code stands for no data.
-fn save_counts(path: &Path, terrain: &Terrain, name: &str, counts: &Field<u32>) -> Result<()> {
+fn save_counts(path: &FilePath, terrain: &Terrain, name: &str, counts: &Field<u32>) -> Result<()> {
     let mask = terrain.nodata.as_ref();
     let is_missing = |k: usize| mask.is_some_and(|mask| mask[k]);
     let most = (0..counts.len()).filter(|k| !is_missing(*k)).map(|k| counts[k]).max();
@@ -128,7 +128,7 @@ fn save_counts(path: &Path, terrain: &Terrain, name: &str, counts: &Field<u32>) 
 /// # Errors
 /// As [`write()`](super::write); another number of samples than the grid has cells.
 pub fn save_samples(
-    path: impl AsRef<Path>,
+    path: impl Into<FilePath>,
     grid: &Grid,
     [name, unit]: [&str; 2],
     samples: Samples,
@@ -136,7 +136,7 @@ pub fn save_samples(
 ) -> Result<()> {
     let (unit, overviews) = ((unit != "1").then(|| unit.to_string()), Overviews::of(samples.kind()));
     let raster = Raster { nodata, unit, georeference: Some(placed(grid)), ..Raster::new(grid.size, samples) };
-    write_as(path.as_ref(), &raster, overviews, Some(name))
+    write_as(&path.into(), &raster, overviews, Some(name))
 }
 
 /// Whether [`save()`] writes a sidecar beside such a file; `sample` as in [`SaveOptions`].
@@ -167,7 +167,7 @@ struct Sheet<'a> {
 }
 
 impl Sheet<'_> {
-    fn save(&self, path: &Path, options: &SaveOptions) -> Result<Vec<String>> {
+    fn save(&self, path: &FilePath, options: &SaveOptions) -> Result<Vec<String>> {
         let format = Format::of(path)?;
         let kind = options.sample.or(format.writes().first().copied()).unwrap_or(SampleType::I16);
         check_sample(format, kind)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{SampleType, atomic, plain};
+use super::{FilePath, SampleType, atomic, plain};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Size;
 
@@ -168,8 +168,8 @@ impl Sidecar {
     ///
     /// # Errors
     /// A file that cannot be read or has over 64 KiB; as [`Sidecar::parse`].
-    pub fn beside(path: impl AsRef<Path>) -> Result<Option<Self>> {
-        let path = Self::path(path);
+    pub fn beside(path: impl Into<FilePath>) -> Result<Option<Self>> {
+        let path = path.into().with_suffix(".json");
         let Some(bytes) = plain::read_if_there(&path, MAX_BYTES)? else { return Ok(None) };
         Self::parse(&bytes).map(Some).map_err(|error| error.of_file(&path))
     }
@@ -198,8 +198,8 @@ impl Sidecar {
     ///
     /// # Errors
     /// As [`atomic()`].
-    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = Self::path(path);
+    pub fn write(&self, path: impl Into<FilePath>) -> Result<()> {
+        let path = path.into().with_suffix(".json");
         let text = serde_json::to_string_pretty(self).map_err(|error| Error::file(&path, error.to_string()))?;
         atomic(&path, |file| writeln!(file, "{text}").map_err(Error::io(&path, "write")))
     }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::atomic::{Temporary, folder_of, sweep, write_text};
 use super::disk;
+use super::store::FilePath;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::{from_text, shown, to_text};
 
@@ -34,8 +35,8 @@ const REPORTS: [(&str, &[&str]); 5] = [
 /// Files on their way. Dropped before [`Staging::commit`] it leaves nothing.
 #[derive(Debug, Default)]
 pub struct Staging {
-    /// Folders, and where files for them lie until they are whole.
-    parts: Vec<(PathBuf, Temporary)>,
+    /// Folders, and where files for them are until they are whole.
+    parts: Vec<(FilePath, Temporary)>,
 }
 
 impl Staging {
@@ -48,14 +49,17 @@ impl Staging {
     ///
     /// # Errors
     /// A `target` that is not there or in which no folder can be made.
-    pub fn folder(&mut self, target: &Path) -> Result<PathBuf> {
-        if let Some((_, part)) = self.parts.iter().find(|(known, _)| known == target) {
-            return Ok(part.path().to_path_buf());
+    pub fn folder(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
+        let target = target.into();
+        if let Some((_, part)) = self.parts.iter().find(|(known, _)| **known == *target) {
+            return Ok(part.path().clone());
         }
-        sweep(target);
-        let part = Temporary::folder(target).map_err(Error::io(target, "write into"))?;
-        let path = part.path().to_path_buf();
-        self.parts.push((target.to_path_buf(), part));
+        if !target.is_in_memory() {
+            sweep(&target);
+        }
+        let part = Temporary::folder(&target).map_err(Error::io(&target, "write into"))?;
+        let path = part.path().clone();
+        self.parts.push((target, part));
         Ok(path)
     }
 
@@ -63,14 +67,16 @@ impl Staging {
     ///
     /// # Errors
     /// As [`Staging::folder`]; a path without a name.
-    pub fn place(&mut self, target: &Path) -> Result<PathBuf> {
-        let name = target.file_name().ok_or_else(|| Error::file(target, "is no file name"))?;
-        Ok(self.folder(folder_of(target))?.join(name))
+    pub fn place(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
+        let target = target.into();
+        let name = target.file_name().ok_or_else(|| Error::file(&target, "is no file name"))?;
+        Ok(self.folder(target.folder())?.join(name))
     }
 
     /// What a path among these files is to be called; other paths stay.
     pub fn target(&self, path: &Path) -> PathBuf {
-        let rest = |(folder, part): &(PathBuf, Temporary)| Some(folder.join(path.strip_prefix(part.path()).ok()?));
+        let rest =
+            |(folder, part): &(FilePath, Temporary)| Some(folder.join(path.strip_prefix(&**part.path()).ok()?).into());
         self.parts.iter().find_map(rest).unwrap_or_else(|| path.to_path_buf())
     }
 
@@ -98,17 +104,19 @@ impl Staging {
     /// # Errors
     /// What the system refuses: a folder that is gone, a place taken by one, no right, no space. Files may then have their names already,
     /// but no report speaks for them.
-    pub fn commit(self, reports: &[PathBuf], whole: &[PathBuf], keep: &[PathBuf]) -> Result<()> {
+    pub fn commit(self, reports: &[FilePath], whole: &[FilePath], keep: &[PathBuf]) -> Result<()> {
         let mut moves = Vec::new();
         for (folder, part) in &self.parts {
             for name in disk::names_in(part.path()).map_err(Error::io(folder, "read"))? {
                 moves.push((folder.join(&name), part.path().join(&name)));
             }
         }
-        moves.sort();
-        let order = |target: &PathBuf| reports.iter().position(|report| report == target).map_or(0, |n| n + 1);
+        moves.sort_by(|(a, _), (b, _)| a.cmp(&**b));
+        let order = |target: &FilePath| reports.iter().position(|report| **report == **target).map_or(0, |n| n + 1);
         moves.sort_by_key(|(target, _)| order(target));
-        let folders: BTreeSet<&Path> = whole.iter().map(|report| folder_of(report)).collect();
+        // In memory there is no crash that could leave two worlds in one folder.
+        let folders: BTreeSet<&Path> =
+            whole.iter().filter(|report| !report.is_in_memory()).map(|report| folder_of(report)).collect();
         let formers: Vec<Former> = folders.iter().map(|dir| Former::of(dir, &moves, whole, keep)).collect();
         formers.iter().try_for_each(Former::note)?;
         reports.iter().try_for_each(|report| disk::remove(report).map_err(Error::io(report, "remove")))?;
@@ -119,7 +127,7 @@ impl Staging {
         sync()?;
         let (last, first): (Vec<_>, Vec<_>) = moves.iter().partition(|(target, _)| order(target) > 0);
         let rename =
-            |(target, path): &&(PathBuf, PathBuf)| disk::rename(path, target).map_err(Error::io(target, "replace"));
+            |(target, path): &&(FilePath, FilePath)| disk::rename(path, target).map_err(Error::io(target, "replace"));
         first.iter().try_for_each(rename)?;
         let mut old = formers.iter().flat_map(|former| &former.files);
         old.try_for_each(|file| disk::remove(file).map_err(Error::io(file, "remove")))?;
@@ -168,7 +176,11 @@ pub fn announce(
 ///
 /// # Errors
 /// The first such file, and the report that speaks for it, both named.
-pub fn unclaimed(dir: &Path, report: &str, names: &[String]) -> Result<()> {
+pub fn unclaimed(dir: impl Into<FilePath>, report: &str, names: &[String]) -> Result<()> {
+    let dir = &dir.into();
+    if dir.is_in_memory() {
+        return Ok(());
+    }
     for (other, always) in REPORTS.iter().filter(|(other, _)| *other != report) {
         let named = world_of(&dir.join(other), always);
         if let Some(name) = names.iter().find(|name| named.contains(*name)) {
@@ -191,17 +203,17 @@ struct Former {
 
 impl Former {
     /// What has to go from `dir` when `moves` come.
-    fn of(dir: &Path, moves: &[(PathBuf, PathBuf)], whole: &[PathBuf], keep: &[PathBuf]) -> Self {
+    fn of(dir: &Path, moves: &[(FilePath, FilePath)], whole: &[FilePath], keep: &[PathBuf]) -> Self {
         let mut files: BTreeSet<String> =
             read(&dir.join(JOURNAL)).map_or(BTreeSet::new(), |list| plain(&list["files"]));
         let mut comes = BTreeSet::new();
         for report in whole.iter().filter(|report| folder_of(report) == dir) {
             let always = REPORTS.iter().find(|(name, _)| report.ends_with(name)).map(|(_, always)| *always);
             files.extend(always.map_or(BTreeSet::new(), |always| world_of(report, always)));
-            let new = moves.iter().find(|(target, _)| target == report);
+            let new = moves.iter().find(|(target, _)| **target == **report);
             comes.extend(new.map_or(BTreeSet::new(), |(_, path)| world_of(path, &[])));
         }
-        let is_new = |file: &PathBuf| moves.iter().any(|(target, _)| target == file);
+        let is_new = |file: &PathBuf| moves.iter().any(|(target, _)| **target == **file);
         let is_kept = |file: &PathBuf| keep.iter().any(|kept| super::apart::same(kept, file));
         let files = files.into_iter().map(|name| dir.join(name));
         let files = files.filter(|file| is_file(file) && !is_new(file) && !is_kept(file)).collect();
@@ -267,7 +279,7 @@ mod tests {
         let all: Vec<String> = all.map(|name| to_text(&dir.join(name))).collect();
         let report = json!({"thalweg": "0", "files": all}).to_string();
         write_text(at.join("report.json"), &report)?;
-        let report = [dir.join("report.json")];
+        let report = [dir.join("report.json").into()];
         staging.commit(&report, &report, &[])
     }
 
@@ -319,7 +331,7 @@ mod tests {
             let at = staging.folder(dir).unwrap();
             names.iter().chain(&[output]).for_each(|name| fs::write(at.join(name), "new").unwrap());
             fs::write(at.join(LAYERS), list(LAYERS, "1f", names.iter().map(ToString::to_string))).unwrap();
-            let reports = [dir.join(LAYERS)];
+            let reports = [dir.join(LAYERS).into()];
             staging.commit(&reports, &reports, &[dir.join("kept.tif")]).unwrap();
         };
         layers("a.tif", &["water.tif", "loose.tif", "kept.tif"]);

@@ -8,7 +8,7 @@ use super::heights::HeightReading;
 pub use super::heights::{DEFAULT_HEIGHT, LoadOptions};
 pub use super::save::{SaveOptions, save, save_layer, save_layer_as};
 use super::units::{self, Problem, Said, Unit};
-use super::{Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
+use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::field::Field;
@@ -49,8 +49,8 @@ pub struct Loaded {
 /// # Errors
 /// As [`read`]; degrees, feet, Pseudo-Mercator, rotated or oblong cells, a sidecar of another size, infinities, heights outside ±16 000 m
 /// (each naming the cell), no data at all, options out of range.
-pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded> {
-    let path = path.as_ref();
+pub fn load(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Loaded> {
+    let path = &path.into();
     check_options(options)?;
     let raster = read(path)?;
     let sidecar = match needs_sidecar(&raster) {

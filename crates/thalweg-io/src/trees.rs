@@ -10,7 +10,7 @@ use csv::StringRecord;
 
 use super::features::Collection;
 use super::place::{Place, unnamed};
-use super::{atomic, plain};
+use super::{FilePath, atomic, plain};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::{memory, names};
 use thalweg_core::terrain::Terrain;
@@ -34,8 +34,8 @@ const MAX_LINE: usize = 4096;
 ///
 /// # Errors
 /// Another ending, a file that cannot be written.
-pub fn save_trees(path: impl AsRef<Path>, trees: &[Tree], terrain: &Terrain) -> Result<Vec<String>> {
-    let path = path.as_ref();
+pub fn save_trees(path: impl Into<FilePath>, trees: &[Tree], terrain: &Terrain) -> Result<Vec<String>> {
+    let path = &path.into();
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let write = match ending.as_str() {
         "csv" => table,
@@ -113,8 +113,8 @@ fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Resu
 /// # Errors
 /// A file that cannot be read, for which there is no memory, or that lacks a column; a line of over 4096 bytes. A number that is none and a
 /// kind that is unknown, with their line.
-pub fn load_trees(path: impl AsRef<Path>, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
-    let path = path.as_ref();
+pub fn load_trees(path: impl Into<FilePath>, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
+    let path = &path.into();
     let (file, length) = plain::open(path)?;
     memory::room(&path.display().to_string(), length.saturating_mul(TREE_BYTES))?;
     // What is added while it is read is not read.

@@ -1,13 +1,11 @@
 //! What a terrain's layers of water are made into, as files: lakes, rivers, wetness.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use super::atomic::write_text;
 use super::draft::Saved;
 use super::features::{WRITES_FLATGEOBUF, save_lakes, save_reaches};
-use super::save_layer;
+use super::{FilePath, save_layer};
 use thalweg_core::base::error::Result;
 use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Terrain, WETNESS};
 use thalweg_render::products::lakes::{LakeOutline, csv, lakes};
@@ -41,7 +39,8 @@ impl LakeSums {
 ///
 /// # Errors
 /// A file that cannot be written; a layer that [`lakes`], [`reaches`] or [`wetness`] refuses.
-pub fn save_water(folder: &Path, terrain: &Terrain) -> Result<(Saved, Option<LakeSums>)> {
+pub fn save_water(folder: impl Into<FilePath>, terrain: &Terrain) -> Result<(Saved, Option<LakeSums>)> {
+    let folder = folder.into();
     let [lakes_json, lakes_flat, table, rivers_json, rivers_flat, wet] = FILES.map(|name| folder.join(name));
     let (mut saved, mut sums) = (Saved::default(), None);
     let pools = terrain.heights(&POOL);
@@ -50,24 +49,24 @@ pub fn save_water(folder: &Path, terrain: &Terrain) -> Result<(Saved, Option<Lak
         saved.said.extend(save_lakes(&lakes_json, &found, &terrain.grid)?);
         write_text(&table, &csv(&found))?;
         sums = Some(LakeSums::of(&found));
-        saved.files.push(lakes_json);
+        saved.add(lakes_json);
         if WRITES_FLATGEOBUF {
             save_lakes(&lakes_flat, &found, &terrain.grid)?;
-            saved.files.push(lakes_flat);
+            saved.add(lakes_flat);
         }
-        saved.files.push(table);
+        saved.add(table);
     }
     if let Some(discharge) = terrain.float(&DISCHARGE) {
         let least = threshold(discharge);
         let found = least.map_or(Ok(Vec::new()), |least| reaches(terrain, discharge, pools, least))?;
         saved.said.extend(save_reaches(&rivers_json, &found, &terrain.grid)?);
-        saved.files.push(rivers_json);
+        saved.add(rivers_json);
         if WRITES_FLATGEOBUF {
             save_reaches(&rivers_flat, &found, &terrain.grid)?;
-            saved.files.push(rivers_flat);
+            saved.add(rivers_flat);
         }
         save_layer(&wet, terrain, WETNESS.name, &Cells::Float(wetness(terrain, &WetnessRules::default())?))?;
-        saved.files.push(wet);
+        saved.add(wet);
     }
     Ok((saved, sums))
 }

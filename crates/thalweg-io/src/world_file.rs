@@ -3,10 +3,10 @@
 //! Six numbers, a line each (Esri, "World files for raster datasets", ArcGIS documentation): how far a pixel reaches to the east along a
 //! row, to the north along a row, to the east and to the north down a column, and where the middle of the upper left pixel lies.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::place::Place;
-use super::write_text;
+use super::{FilePath, write_text};
 use thalweg_core::base::error::Result;
 use thalweg_core::terrain::field::Size;
 use thalweg_core::terrain::grid::Grid;
@@ -36,14 +36,14 @@ impl MapPixels {
 ///
 /// # Errors
 /// A file that cannot be written.
-pub fn save_world_file(picture: &Path, grid: &Grid, pixels: MapPixels) -> Result<PathBuf> {
+pub fn save_world_file(picture: impl Into<FilePath>, grid: &Grid, pixels: MapPixels) -> Result<PathBuf> {
     let place = Place::of(grid);
     let MapPixels { first, step } = pixels;
     let [_, east_along, east_down, _, north_along, north_down] = place.transform;
     let [x, y] = place.at(first);
     let lines = [east_along * step[1], north_along * step[1], east_down * step[0], north_down * step[0], x, y]
         .map(|n| format!("{n}\n"));
-    let path = picture.with_extension("pgw");
+    let path = picture.into().with_extension("pgw");
     write_text(&path, &lines.concat())?;
-    Ok(path)
+    Ok(path.into())
 }

@@ -122,7 +122,7 @@ impl Recipe {
         if recipe.start != Start::Given {
             recipe = thalweg::Recipe::parse(text).map_err(raised)?;
         }
-        recipe.folder = folder.unwrap_or_default();
+        recipe.folder = folder.unwrap_or_default().into();
         Ok(Self { recipe, own_model })
     }
 
@@ -262,7 +262,7 @@ impl Recipe {
     /// The folder that its paths are relative to.
     #[getter]
     fn folder(&self) -> PathBuf {
-        self.recipe.folder.clone()
+        self.recipe.folder.to_path_buf()
     }
 
     /// Whether it begins with the elevation model that comes with the presets.

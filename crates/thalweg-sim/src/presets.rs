@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::recipe::Recipe;
 use thalweg_core::base::error::{Error, Result};
+use thalweg_io::FilePath;
 use thalweg_io::atomic::{atomic, is_temporary};
-use thalweg_io::output::absolute;
 
 /// A recipe that comes with the library.
 #[derive(Debug, Clone, Copy)]
@@ -65,11 +65,12 @@ impl Preset {
 ///
 /// # Errors
 /// When the elevation model cannot be written.
-pub fn lay_model(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
+pub fn lay_model(mut recipe: Recipe, folder: impl Into<FilePath>) -> Result<Recipe> {
+    let folder = folder.into();
     if recipe.dem() == Some(Path::new(ELEVATION_MODEL.0)) {
         let path = folder.join(ELEVATION_MODEL.0);
         atomic(&path, |file| file.write_all(ELEVATION_MODEL.1).map_err(Error::io(&path, "write")))?;
-        recipe.folder = absolute(folder)?;
+        recipe.folder = folder.absolute()?;
     }
     Ok(recipe)
 }

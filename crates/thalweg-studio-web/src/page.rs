@@ -1,15 +1,15 @@
 //! [`Page`]: the studio in a canvas.
 
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::mpsc::channel;
 
 use eframe::egui;
-use thalweg::io::held;
+use thalweg::io::MemoryFiles;
 use thalweg::presets::{ELEVATION_MODEL, PRESETS};
 use thalweg::recipe::Recipe;
-use thalweg_studio::far::{Link, Post};
+use thalweg_studio::far::{Link, Post, with_files_in};
 use thalweg_studio::goods::Goods;
 use thalweg_studio::platform;
 use thalweg_studio::{Options, PresetCard, Studio, on_any_gpu};
@@ -111,8 +111,9 @@ impl Page {
     /// thrown as a sentence.
     #[wasm_bindgen(constructor)]
     pub fn new(host: Host, link: &str) -> Result<Page, String> {
-        held::hold(held::path(ELEVATION_MODEL.0), ELEVATION_MODEL.1);
-        let recipe = first(link)?;
+        let files = MemoryFiles::default();
+        files.insert(ELEVATION_MODEL.0, ELEVATION_MODEL.1);
+        let recipe = with_files_in(&files, first(link)?);
         let make = {
             let host = host.clone();
             move || -> Post {
@@ -122,8 +123,8 @@ impl Page {
             }
         };
         let playing = true;
-        let far = Link::new(make, &recipe, playing)?;
-        far.hold(&held::path(ELEVATION_MODEL.0));
+        let far = Link::new(make, files, &recipe, playing)?;
+        far.hold(Path::new(ELEVATION_MODEL.0));
         let page = Page { runner: eframe::WebRunner::new(), link: far, shared: Rc::default() };
         page.begin(&recipe, playing);
         OPTIONS.set(Some((host, recipe, playing)));
@@ -173,12 +174,12 @@ impl Page {
 
     /// Opens files that the user has dropped or chosen, held before by [`Page::hold`].
     pub fn open(&self, names: Vec<String>) {
-        self.shared.wish(Wish::Files(names.into_iter().map(held::path).collect()));
+        self.shared.wish(Wish::Files(names.iter().map(|name| name_of(name)).collect()));
     }
 
     /// Takes a file's bytes.
     pub fn hold(&self, name: &str, bytes: Vec<u8>) {
-        held::hold(held::path(name), bytes);
+        self.link.memory().insert(name_of(name), bytes);
     }
 
     /// Opens the world of a link's word, or of a preset of that name.
@@ -292,7 +293,7 @@ fn first(link: &str) -> Result<Recipe, String> {
     let preset = PRESETS.iter().find(|preset| preset.name == link).or(PRESETS.first().filter(|_| link.is_empty()));
     let recipe = match preset {
         Some(preset) => {
-            let mut recipe = placed(preset.recipe().map_err(|error| error.to_string())?);
+            let mut recipe = preset.recipe().map_err(|error| error.to_string())?;
             recipe.limit_cells(CELLS).map(|()| recipe)
         }
         None => Recipe::from_link(link),
@@ -300,18 +301,16 @@ fn first(link: &str) -> Result<Recipe, String> {
     recipe.map_err(|error| error.to_string())
 }
 
-/// A preset's recipe that finds its elevation model, if it begins with one, in memory.
-fn placed(mut recipe: Recipe) -> Recipe {
-    if let Some(from) = recipe.dem_mut() {
-        *from = held::path(&*from);
-    }
-    recipe
+/// The name under which a page's file is kept: of a path the last part.
+fn name_of(path: &str) -> PathBuf {
+    Path::new(path).file_name().unwrap_or("file".as_ref()).into()
 }
 
 fn presets() -> Vec<PresetCard> {
-    let text = |preset: &thalweg::presets::Preset| match preset.recipe() {
-        Ok(recipe) if recipe.dem().is_some() => placed(recipe).to_toml(),
-        _ => preset.text.to_string(),
+    let card = |preset: &thalweg::presets::Preset| PresetCard {
+        name: preset.name,
+        text: preset.text.to_string(),
+        thumbnail: &[],
     };
-    PRESETS.iter().map(|preset| PresetCard { name: preset.name, text: text(preset), thumbnail: &[] }).collect()
+    PRESETS.iter().map(card).collect()
 }

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [path, steps, out] = args.as_slice() else {
         return Err("usage: window RECIPE STEPS PNG".into());
     };
-    let mut recipe = Recipe::open(path.as_ref())?;
+    let mut recipe = Recipe::open(path)?;
     recipe.cells = recipe.cells.min(CELLS);
     let mut options = Some(Options {
         recipe,

@@ -1,12 +1,11 @@
 //! [`Goods`]: what is written of a run.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use thalweg::base::error::{Error, Result};
 use thalweg::base::names::shown;
 use thalweg::export::{Export, ExportOptions, ExportTarget, MANIFEST, TARGETS};
-use thalweg::io::{SaveOptions, save};
+use thalweg::io::{FilePath, SaveOptions, save};
 use thalweg::run::Run;
 use thalweg::world_folder;
 
@@ -66,7 +65,8 @@ impl Goods {
     ///
     /// # Errors
     /// What cannot be written there; a world of a size or a range that the program does not take.
-    pub fn write(self, run: &Run, place: &Path) -> Result<String> {
+    pub fn write(self, run: &Run, place: impl Into<FilePath>) -> Result<String> {
+        let place = &place.into();
         let recipe = run.recipe();
         match self {
             Self::Heights => {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::styles;
 use thalweg_core::base::error::{Error, Result};
-use thalweg_io::write_text;
+use thalweg_io::{FilePath, write_text};
 use thalweg_render::pictures::ramps::Ramp;
 
 /// Bytes of features in memory to a byte of their text.
@@ -31,7 +31,7 @@ pub(super) fn style_name(file: &str) -> String {
 }
 
 /// Writes a map's style into a folder.
-pub(super) fn write_style(folder: &Path, map: &Drawn) -> Result<()> {
+pub(super) fn write_style(folder: &FilePath, map: &Drawn) -> Result<()> {
     let ramp = if map.ground { Ramp::land() } else { Ramp::viridis() };
     let text = match &map.classes {
         Some(classes) => styles::classes(classes),
@@ -52,7 +52,7 @@ pub(super) fn collections(folder: Option<&Path>) -> Result<Vec<PathBuf>> {
 
 /// Writes collections as layers of one GeoPackage.
 #[cfg(feature = "geopackage")]
-pub(super) fn write_lines(path: &Path, collections: &[PathBuf], epsg: Option<u16>) -> Result<()> {
+pub(super) fn write_lines(path: FilePath, collections: &[PathBuf], epsg: Option<u16>) -> Result<()> {
     let mut file = thalweg_io::gpkg::GeoPackage::new(path, epsg)?;
     for source in collections {
         let bytes = fs::metadata(source).map_err(Error::io(source, "read"))?.len();
@@ -66,6 +66,6 @@ pub(super) fn write_lines(path: &Path, collections: &[PathBuf], epsg: Option<u16
 }
 
 #[cfg(not(feature = "geopackage"))]
-pub(super) fn write_lines(_: &Path, _: &[PathBuf], _: Option<u16>) -> Result<()> {
+pub(super) fn write_lines(_: FilePath, _: &[PathBuf], _: Option<u16>) -> Result<()> {
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! Values as the samples of a file.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use super::sampling::Piece;
 use super::target::HeightFile;
@@ -9,7 +8,7 @@ use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::grid::Georeference;
 use thalweg_io::sidecar::RowOrder;
-use thalweg_io::{Format, Head, Overviews, Raster, SampleType, Samples, write, write_cog};
+use thalweg_io::{FilePath, Format, Head, Overviews, Raster, SampleType, Samples, write, write_cog};
 
 /// What is seen of the values of an export.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,7 +162,7 @@ impl Coding {
 
 /// Writes samples as heights are: by the file's format, in the order of rows that the program wants.
 pub(super) fn write_heights(
-    path: &Path,
+    path: &FilePath,
     file: HeightFile,
     rows: RowOrder,
     samples: Samples,
@@ -184,7 +183,7 @@ pub(super) fn write_heights(
 }
 
 /// Writes a picture of a layer, the northern row first.
-pub(super) fn write_picture(path: &Path, samples: Samples, cols: usize) -> Result<()> {
+pub(super) fn write_picture(path: &FilePath, samples: Samples, cols: usize) -> Result<()> {
     let size = [samples.len() / cols, cols];
     if !Format::Png.writes().contains(&samples.kind()) {
         return Err(Error::value("sample type", samples.kind(), "u8, u16 (PNG)"));
@@ -202,7 +201,7 @@ pub(super) struct MapBand<'a> {
 
 /// Writes a cloud-optimised GeoTIFF.
 pub(super) fn write_map(
-    path: &Path,
+    path: &FilePath,
     samples: &Samples,
     cols: usize,
     place: Option<Georeference>,

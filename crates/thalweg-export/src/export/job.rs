@@ -9,7 +9,7 @@ use super::target::Numbering;
 use super::{ExportOptions, ExportProgress, Exported, SheetExport};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::Terrain;
-use thalweg_io::LoadOptions;
+use thalweg_io::{FilePath, LoadOptions};
 
 /// An export on its way.
 pub struct Export(Way);
@@ -26,19 +26,19 @@ impl Export {
     /// An input that cannot be read; a size, tiles, a file ending or another option that the target does not take; a name that it
     /// misreads; a layer that it has no place for, or that is missing, named twice or of another size; a range that does not rise; a
     /// place on Earth that it cannot use; a tile that does not fit into memory; a folder that holds another export or cannot be written.
-    pub fn open(input: &Path, load: &LoadOptions, folder: &Path, options: ExportOptions) -> Result<Self> {
-        Self::begin(Ground::open(input, load)?, folder, options)
+    pub fn open(input: &Path, load: &LoadOptions, folder: impl Into<FilePath>, options: ExportOptions) -> Result<Self> {
+        Self::begin(Ground::open(input, load)?, folder.into(), options)
     }
 
     /// Of a terrain in memory.
     ///
     /// # Errors
     /// As [`Export::open`].
-    pub fn of(terrain: Arc<Terrain>, folder: &Path, options: ExportOptions) -> Result<Self> {
-        Self::begin(Ground::held(terrain), folder, options)
+    pub fn of(terrain: Arc<Terrain>, folder: impl Into<FilePath>, options: ExportOptions) -> Result<Self> {
+        Self::begin(Ground::held(terrain), folder.into(), options)
     }
 
-    fn begin(ground: Ground, folder: &Path, options: ExportOptions) -> Result<Self> {
+    fn begin(ground: Ground, folder: FilePath, options: ExportOptions) -> Result<Self> {
         if options.target.numbering == Numbering::Pyramid {
             return Ok(Self(Way::Map(Box::new(MapExport::begin(ground, folder, options)?))));
         }

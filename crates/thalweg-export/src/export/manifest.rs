@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
 use thalweg_core::base::error::{Error, Result};
-use thalweg_io::{disk, held, plain, write_text};
+use thalweg_io::{FilePath, disk, plain, write_text};
 
 /// File name of an export's manifest. It is written last, so it speaks for the files once all are there.
 pub const MANIFEST: &str = "manifest.json";
@@ -25,7 +25,7 @@ const MOST: u64 = 64 << 20;
 
 /// A folder that files of one export are put into.
 pub(super) struct Claimed {
-    folder: PathBuf,
+    folder: FilePath,
     /// What the export is, in a number: the same plan makes the same files.
     pub plan: String,
     /// Length and checksum of the files of this export that another run has put there.
@@ -45,7 +45,7 @@ struct Former {
 
 impl Former {
     /// Of a manifest or a list, if there is one.
-    fn read(path: &Path) -> Result<Option<Self>> {
+    fn read(path: &FilePath) -> Result<Option<Self>> {
         let Some(bytes) = plain::read_if_there(path, MOST)? else { return Ok(None) };
         let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let word = |key: &str| value[key].as_str().map(String::from);
@@ -72,9 +72,12 @@ fn is_inside(name: &str) -> bool {
 }
 
 /// Whether a file lies in a folder itself, on no way through a link.
-fn is_there(folder: &Path, name: &str) -> bool {
+fn is_there(folder: &FilePath, name: &str) -> bool {
+    if folder.is_in_memory() {
+        return folder.join(name).exists();
+    }
     let path = folder.join(name);
-    let above = path.ancestors().skip(1).take_while(|above| *above != folder);
+    let above = path.ancestors().skip(1).take_while(|above| *above != &**folder);
     let mut about = above.map(|above| fs::symlink_metadata(above).is_ok_and(|about| about.is_dir()));
     about.all(|is_folder| is_folder) && fs::symlink_metadata(&path).is_ok_and(|about| about.is_file())
 }
@@ -83,7 +86,7 @@ fn is_there(folder: &Path, name: &str) -> bool {
 ///
 /// # Errors
 /// When it does, or when another program's manifest lies there.
-pub(super) fn check(folder: &Path, target: &str, fresh: bool) -> Result<()> {
+pub(super) fn check(folder: &FilePath, target: &str, fresh: bool) -> Result<()> {
     for name in [MANIFEST, LIST] {
         if let Some(former) = Former::read(&folder.join(name))?
             && former.target != target
@@ -110,7 +113,7 @@ impl Claimed {
     ///
     /// # Errors
     /// Another export in the folder, or other files of these names; what the system refuses.
-    pub fn take(folder: &Path, plan: &str, target: &str, files: &[String], fresh: bool) -> Result<Self> {
+    pub fn take(folder: &FilePath, plan: &str, target: &str, files: &[String], fresh: bool) -> Result<Self> {
         let (mut goes_on, mut there) = (false, BTreeMap::new());
         for name in [MANIFEST, LIST] {
             let Some(former) = Former::read(&folder.join(name))? else { continue };
@@ -125,15 +128,14 @@ impl Claimed {
                 return Err(another(folder, &former));
             }
         }
-        let is_taken = |path: PathBuf| path.exists() || held::held(&path).is_some();
-        if !goes_on && let Some(name) = files.iter().find(|name| is_taken(folder.join(name))) {
+        if !goes_on && let Some(name) = files.iter().find(|name| folder.join(name).exists()) {
             let problem = "is there already, and no manifest says that it is of this export; name another folder";
             return Err(Error::file(folder.join(name), problem));
         }
         let text = json!({"thalweg": env!("CARGO_PKG_VERSION"), "target": target, "plan": plan, "files": files});
         write_text(folder.join(LIST), &format!("{text}\n"))?;
-        let (folder, plan) = (folder.to_path_buf(), plan.to_string());
-        if held::is_held(&folder) {
+        let (folder, plan) = (folder.clone(), plan.to_string());
+        if folder.is_in_memory() {
             return Ok(Self { folder, plan, there, done: None });
         }
         let path = folder.join(DONE);
@@ -169,7 +171,7 @@ impl Claimed {
     ///
     /// # Errors
     /// What the system refuses.
-    pub fn finish(self, manifest: &Value) -> Result<PathBuf> {
+    pub fn finish(self, manifest: &Value) -> Result<FilePath> {
         let path = self.folder.join(MANIFEST);
         write_text(&path, &format!("{manifest:#}\n"))?;
         for name in [LIST, DONE] {
@@ -191,8 +193,9 @@ fn sum_of(line: &str) -> Option<(String, (u64, u32))> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn checksum(path: &Path) -> Result<(u64, u32)> {
-    if let Some(bytes) = held::held(path) {
+pub(super) fn checksum(path: &FilePath) -> Result<(u64, u32)> {
+    if path.is_in_memory() {
+        let bytes = plain::read(path, u64::MAX)?;
         return Ok((bytes.len() as u64, crc32fast::hash(&bytes)));
     }
     let (mut file, _) = plain::open(path)?;
@@ -214,7 +217,7 @@ mod tests {
     #[test]
     fn a_folder_holds_one_export() {
         let place = tempfile::tempdir().unwrap();
-        let dir = place.path();
+        let dir = &FilePath::from(place.path());
         let files = ["a.png", "b.png"].map(String::from);
         let claimed = Claimed::take(dir, "1", "unity", &files, false).unwrap();
         assert!(!claimed.has("a.png"));
@@ -244,7 +247,7 @@ mod tests {
     #[test]
     fn what_is_not_ours_stays() {
         let place = tempfile::tempdir().unwrap();
-        let dir = place.path();
+        let dir = &FilePath::from(place.path());
         fs::write(dir.join("a.png"), "mine").unwrap();
         assert!(Claimed::take(dir, "1", "unity", &["a.png".to_string()], false).is_err());
         fs::write(dir.join(MANIFEST), "{\"name\": \"app\"}").unwrap();

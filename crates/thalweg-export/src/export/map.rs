@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::source::Ground;
 use super::{ExportOptions, ExportProgress, ExportTiles, Exported};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_io::atomic::sweep;
-use thalweg_io::{atomic, disk, has_crs, output, save_place, write_text};
+use thalweg_io::{FilePath, atomic, disk, has_crs, output, save_place, write_text};
 use thalweg_render::web::{
     KNOWN_CODES, MAP_LAYERS, MOST_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile, MeshTile, PAGE, SIDE,
     TileHeights, bounds, mesh_range, mesh_zoom, pixel, scale, tile_range,
@@ -36,7 +36,7 @@ const AT_ONCE: usize = 4;
 /// A pyramid on its way.
 pub(super) struct MapExport {
     options: ExportOptions,
-    folder: PathBuf,
+    folder: FilePath,
     name: String,
     place: MapPlace,
     /// Whether tiles are meshes for globes.
@@ -97,7 +97,7 @@ impl Part {
 }
 
 impl MapExport {
-    pub fn begin(ground: Ground, folder: &Path, options: ExportOptions) -> Result<Self> {
+    pub fn begin(ground: Ground, folder: FilePath, options: ExportOptions) -> Result<Self> {
         let target = options.target;
         let name = options.name.clone().unwrap_or_else(|| ground.name.clone());
         target.check_name(&name)?;
@@ -147,9 +147,9 @@ impl MapExport {
         let mut warnings = ground.warnings.clone();
         let (place, crs, invented) = placed(&ground, options.origin, &mut warnings)?;
         let land = SheetLevels::new(ground.sheet, ground.grid.cell)?;
-        output::make_folder(folder)?;
-        manifest::check(folder, target.name, options.fresh)?;
-        let (folder, recipe) = (output::absolute(folder)?, ground.recipe);
+        output::make_folder(&folder)?;
+        manifest::check(&folder, target.name, options.fresh)?;
+        let (folder, recipe) = (folder.absolute()?, ground.recipe);
         let (seen, plan, written, there) = (None, None, 0, Vec::new());
         Ok(Self {
             options,
@@ -248,8 +248,11 @@ impl MapExport {
         let files = [names(&tiles), self.others()].concat();
         let claimed = Claimed::take(&self.folder, &plan, target, &files, self.options.fresh)?;
         // What a killed run has left in the folders of its tiles.
-        let folders: BTreeSet<PathBuf> =
-            files.iter().filter_map(|file| Some(self.folder.join(file).parent()?.to_path_buf())).collect();
+        let folders: BTreeSet<PathBuf> = files
+            .iter()
+            .filter(|_| !self.folder.is_in_memory())
+            .filter_map(|file| Some(self.folder.join(file).parent()?.to_path_buf()))
+            .collect();
         folders.iter().for_each(|folder| sweep(folder));
         Ok(Plan { claimed, zooms, tiles, range: [low, if high > low { high } else { low + 1.0 }] })
     }
@@ -288,8 +291,8 @@ impl MapExport {
         };
         for ((_, file), bytes) in files.iter().zip(bodies) {
             let path = self.folder.join(file);
-            let folder = path.parent().unwrap_or(&self.folder);
-            disk::make_folders(folder).map_err(Error::io(folder, "make the folder"))?;
+            let folder = path.folder();
+            disk::make_folders(&folder).map_err(Error::io(&folder, "make the folder"))?;
             atomic(&path, |out| out.write_all(&bytes).map_err(Error::io(&path, "write")))?;
             plan.claimed.note(file)?;
         }
@@ -336,7 +339,7 @@ impl MapExport {
         let manifest = self.manifest(&plan, &page, range, missing, &how, told);
         plan.claimed.finish(&manifest)?;
         let files = files.into_iter().map(|(name, _)| name).chain([MANIFEST.to_string()]);
-        let files = files.map(|file| self.folder.join(file)).collect();
+        let files = files.map(|file| self.folder.join(file).into()).collect();
         Ok(Exported { files, manifest, how, warnings })
     }
 

@@ -36,7 +36,7 @@ mod styles;
 mod target;
 mod words;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ use thalweg_core::base::memory;
 use thalweg_core::terrain::field::{Size, Window};
 use thalweg_core::terrain::grid::Georeference;
 use thalweg_core::terrain::height::Height;
-use thalweg_io::{Format, SampleType, output};
+use thalweg_io::{FilePath, Format, SampleType, output};
 
 pub use self::fit::fit;
 pub use self::job::Export;
@@ -125,7 +125,7 @@ pub struct Exported {
 /// An export of files with one range on its way: what [`Export`] is for all targets but maps.
 struct SheetExport {
     options: ExportOptions,
-    folder: PathBuf,
+    folder: FilePath,
     name: String,
     file: HeightFile,
     ground: Ground,
@@ -169,7 +169,7 @@ const MOST_MASKS: usize = 32;
 const NEED: u64 = 64;
 
 impl SheetExport {
-    fn begin(ground: Ground, folder: &Path, options: ExportOptions) -> Result<Self> {
+    fn begin(ground: Ground, folder: FilePath, options: ExportOptions) -> Result<Self> {
         let target = options.target;
         let file = target.height_file(options.format.as_deref())?;
         let name = options.name.clone().unwrap_or_else(|| ground.name.clone());
@@ -198,12 +198,12 @@ impl SheetExport {
         };
         let heights = Sampling::new(source, layout.total(), Between::Smooth, false);
         let samplings = std::iter::once(heights).chain(layers.iter().map(of_layer)).collect();
-        output::make_folder(folder)?;
-        manifest::check(folder, target.name, options.fresh)?;
+        output::make_folder(&folder)?;
+        manifest::check(&folder, target.name, options.fresh)?;
         let is_map = target.layers == LayerPlace::Rasters;
         let collections = beside::collections(ground.folder().filter(|_| is_map))?;
         let warnings = ground.warnings.clone();
-        let (folder, tiles) = (output::absolute(folder)?, layout.all().collect());
+        let (folder, tiles) = (folder.absolute()?, layout.all().collect());
         let (seen, plan, written) = (Vec::new(), None, 0);
         let mut export = Self {
             options,
@@ -274,7 +274,7 @@ impl SheetExport {
         let manifest = self.manifest(&plan, &facts, &how)?;
         plan.claimed.finish(&manifest)?;
         files.push(MANIFEST.to_string());
-        let files = files.iter().map(|file| self.folder.join(file)).collect();
+        let files = files.iter().map(|file| self.folder.join(file).into()).collect();
         Ok(Exported { files, manifest, how, warnings: self.warnings.split_off(said) })
     }
 
@@ -433,7 +433,7 @@ impl SheetExport {
             return Ok(());
         }
         let epsg = self.ground.grid.georeference.as_ref().and_then(Georeference::epsg);
-        write_lines(&self.folder.join(format!("{}.gpkg", self.name)), &self.collections, epsg)
+        write_lines(self.folder.join(format!("{}.gpkg", self.name)), &self.collections, epsg)
     }
 
     /// Writes those files of a tile that are not there.

@@ -1,6 +1,6 @@
 //! One rectangle of a world as files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -105,19 +105,20 @@ pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: Rect, folder
         save_features(&lines, &features, &land.grid)?;
         save_map(&map, &land, ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() })?;
         let place = save_world_file(&map, &land.grid, MapPixels::shaded(land.grid.size, Some(SCREEN)))?;
-        draft.take(thalweg_io::Saved { files: vec![height, receivers, area, lines, map, place], said });
+        let files = [height, receivers, area, lines, map].map(PathBuf::from).into_iter().chain([place]).collect();
+        draft.take(thalweg_io::Saved { files, said });
         for (name, samples) in standing(&window, world.runoff() > 0.0) {
             let path = at.join(name);
             let unit = if matches!(samples, Samples::U32(_)) { "1" } else { "m" };
             save_samples(&path, &land.grid, [name.trim_end_matches(".tif"), unit], samples, None)?;
-            draft.take(thalweg_io::Saved { files: vec![path], said: Vec::new() });
+            draft.take(thalweg_io::Saved { files: vec![path.into()], said: Vec::new() });
         }
         if let Some((name, table)) = growth {
             land.tables.insert(name.to_string(), table);
             let forest = Forest::read(&land)?;
             for path in GROWN.map(|name| at.join(name)) {
                 let said = save_trees(&path, forest.trees(), &land)?;
-                draft.take(thalweg_io::Saved { files: vec![path], said });
+                draft.take(thalweg_io::Saved { files: vec![path.into()], said });
             }
         }
         draft.report = report(world, recipe, &window, rivers.len());

@@ -20,7 +20,7 @@ pub fn run_into(recipe: Recipe, folder: &Path, options: &LoadOptions) -> Result<
     let passing = Temporary::folder(folder).map_err(Error::io(folder, "write into"))?;
     let recipe = lay_model(recipe, passing.path())?;
     let model = passing.path().join(ELEVATION_MODEL.0);
-    Run::over_file(Recipe { folder: absolute(folder)?, ..recipe }, &model, options)
+    Run::over_file(Recipe { folder: absolute(folder)?.into(), ..recipe }, &model, options)
 }
 
 #[cfg(test)]
@@ -34,7 +34,7 @@ mod tests {
         let folder = passing.path().join("world");
         let recipe = Recipe { cells: 64, ..find("aged").unwrap() };
         let run = run_into(recipe, &folder, &LoadOptions::default()).unwrap();
-        assert_eq!(run.recipe().folder, absolute(&folder).unwrap());
+        assert_eq!(*run.recipe().folder, *absolute(&folder).unwrap());
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "nothing stays of it");
         assert!(run_into(find("hills").unwrap(), &folder, &LoadOptions::default()).is_err());
     }

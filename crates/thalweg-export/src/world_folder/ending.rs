@@ -19,7 +19,7 @@ use thalweg_io::staging::{JOURNAL, LAYERS};
 use thalweg_io::trees::save_trees;
 use thalweg_io::water::{self, save_water};
 use thalweg_io::{
-    Draft, MapPixels, SampleType, SaveOptions, Saved, Sidecar, atomic, held, save, save_layer_as, save_map,
+    Draft, FilePath, MapPixels, SampleType, SaveOptions, Saved, Sidecar, atomic, save, save_layer_as, save_map,
     save_world_file, writes_sidecar,
 };
 use thalweg_models::process::forest::{self, Forest};
@@ -61,12 +61,15 @@ pub enum Ending {
 ///
 /// # Errors
 /// A folder or a file that cannot be written, a name that something else has, a file that the recipe reads.
-pub fn export(run: &Run, folder: &Path) -> Result<()> {
-    let ending = Ending::World { dir: absolute(folder)?, sample: None, model: false };
+pub fn export(run: &Run, folder: impl Into<FilePath>) -> Result<()> {
+    let folder = folder.into().absolute()?;
+    let ending = Ending::World { dir: folder.to_path_buf(), sample: None, model: false };
     let recipe = run.recipe();
-    apart(&recipe.reads(), &ending.writes(recipe)?)?;
-    ending.check(recipe)?;
-    let mut draft = ending.draft(run, None, None)?;
+    if !folder.is_in_memory() {
+        apart(&recipe.reads(), &ending.writes(recipe)?)?;
+        ending.check(recipe)?;
+    }
+    let mut draft = ending.draft_in(&folder, run, None, None)?;
     draft.report["seconds"] = run.reports().iter().map(|report| report.seconds).sum::<f64>().into();
     draft.commit(&recipe.reads()).map(drop)
 }
@@ -122,7 +125,7 @@ impl Ending {
                     output::check_names(folder, LAYERS, &names_in(folder, &layers_in(folder, recipe)))?;
                 }
                 // The longest of the names that are made of it.
-                if plants(recipe) { output::check(&trees_beside(output)[1]) } else { Ok(()) }
+                if plants(recipe) { output::check(&trees_beside(&output.into())[1]) } else { Ok(()) }
             }
         }
     }
@@ -160,7 +163,7 @@ impl Ending {
                     files.extend([LAYERS, JOURNAL].map(|name| folder.join(name)));
                 }
                 if plants(recipe) {
-                    files.extend(trees_beside(output));
+                    files.extend(trees_beside(&output.into()).map(PathBuf::from));
                 }
                 files
             }
@@ -173,10 +176,16 @@ impl Ending {
     /// # Errors
     /// A file that cannot be written.
     pub fn draft(&self, run: &Run, frames: Option<&Frames>, report: Option<&Path>) -> Result<Draft> {
+        self.draft_in(&FilePath::default(), run, frames, report)
+    }
+
+    /// As [`Ending::draft`], with the world's folder, or its file, in the store of which `store` is a path.
+    fn draft_in(&self, store: &FilePath, run: &Run, frames: Option<&Frames>, report: Option<&Path>) -> Result<Draft> {
         Draft::new(|draft| {
             draft.report = run.report();
             match self {
                 Self::World { dir, sample, model } => {
+                    let dir = &store.with_path(dir);
                     let at = draft.folder(dir)?;
                     let (recipe, terrain) = (run.recipe(), run.terrain());
                     // Lines and wetness are found by one thread: the other files take the rest.
@@ -190,13 +199,14 @@ impl Ending {
                     }
                 }
                 Self::File { output, sample, nodata, layers } => {
-                    let path = draft.place(output)?;
+                    let path = draft.place(store.with_path(output))?;
                     let options = SaveOptions { sample: *sample, nodata: *nodata, ..save_options(run.recipe()) };
                     let said = save(&path, run.terrain(), &options)?;
-                    draft.take(Saved { files: vec![path.clone()], said });
+                    draft.take(Saved { files: vec![path.to_path_buf()], said });
                     if let Some(folder) = layers {
-                        let saved = save_layers(&draft.folder(folder)?, run.terrain(), *sample)?;
-                        draft.list(folder, LAYERS, &run.recipe().hash(), &saved.files)?;
+                        let folder = store.with_path(folder);
+                        let saved = save_layers(&draft.folder(&folder)?, run.terrain(), *sample)?;
+                        draft.list(&folder, LAYERS, &run.recipe().hash(), &saved.files)?;
                         draft.take(saved);
                     }
                     draft.take(save_forest(&trees_beside(&path), run.terrain())?);
@@ -205,11 +215,11 @@ impl Ending {
             if let Some((frames, animation)) = frames.and_then(|frames| Some((frames, frames.animation()?))) {
                 let path = draft.place(animation)?;
                 frames.finish(&path)?;
-                draft.take(Saved { files: vec![path], said: Vec::new() });
+                draft.take(Saved { files: vec![path.into()], said: Vec::new() });
             }
             // A world's own comes last: it says that all is there.
-            let own = self.world().map(|dir| dir.join(REPORT));
-            for path in report.map(Path::to_path_buf).into_iter().chain(own) {
+            let own = self.world().map(|dir| store.with_path(dir.join(REPORT)));
+            for path in report.map(FilePath::from).into_iter().chain(own) {
                 draft.report_to(&path, self.world().is_some() && path.parent() == self.world());
             }
             Ok(())
@@ -221,8 +231,8 @@ impl Ending {
 fn world(
     recipe: &Recipe,
     terrain: &Terrain,
-    dir: &Path,
-    at: &Path,
+    dir: &FilePath,
+    at: &FilePath,
     sample: Option<SampleType>,
     model: bool,
 ) -> Result<Saved> {
@@ -252,47 +262,49 @@ fn world(
     saved.extend(layers?);
     saved.extend(pictures?);
     // The folder it is written to is not the one it was read from.
-    let mut recipe = recipe.within(dir)?;
-    saved.files.extend(lay_held(&mut recipe, at)?);
+    let mut recipe = if recipe.folder.is_in_memory() { recipe.clone() } else { recipe.within(dir)? };
+    saved.files.extend(copy_from_memory(&mut recipe, at)?);
     let lays = model || recipe.dem().is_some_and(presets::is_passing);
     if lays {
         recipe.start = Start::FromDem { path: presets::ELEVATION_MODEL.0.into() };
         recipe = presets::lay_model(recipe, at)?;
     }
     let model = at.join(presets::ELEVATION_MODEL.0);
-    if recipe.dem() == Some(Path::new(presets::ELEVATION_MODEL.0)) && !saved.files.contains(&model) {
+    if recipe.dem() == Some(Path::new(presets::ELEVATION_MODEL.0)) && !saved.files.iter().any(|file| **file == *model) {
         saved.add(model);
     }
     saved.files.extend(recipe.write(at)?);
     Ok(saved)
 }
 
-/// Lays the files that a recipe names and that lie in memory into a folder, with their sidecars, and names them there. A world that lies in
-/// memory itself keeps them where they are: so they are found in either.
-fn lay_held(recipe: &mut Recipe, folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut laid = Vec::new();
-    for path in recipe.files_mut().filter(|path| held::is_held(path)) {
-        for file in [path.clone(), Sidecar::path(&*path)] {
-            let (Some(bytes), Some(name)) = (held::held(&file), file.file_name()) else { continue };
-            let place = folder.join(name);
-            atomic(&place, |out| out.write_all(&bytes).map_err(Error::io(&place, "write")))?;
-            laid.push(place);
+/// Copies the files that a recipe names and that are in memory into a folder, with their sidecars, and names them there.
+fn copy_from_memory(recipe: &mut Recipe, folder: &FilePath) -> Result<Vec<PathBuf>> {
+    let mut copied = Vec::new();
+    let own = recipe.folder.clone();
+    let Some(files) = own.memory() else { return Ok(copied) };
+    for path in recipe.files_mut() {
+        let file = own.join(&*path);
+        for file in [file.with_suffix(".json"), file] {
+            let (Some(bytes), Some(name)) = (files.get(&file), file.file_name()) else { continue };
+            let copy = folder.join(name);
+            atomic(&copy, |out| out.write_all(&bytes).map_err(Error::io(&copy, "write")))?;
+            copied.push(copy.into());
         }
         *path = PathBuf::from(path.file_name().unwrap_or_default());
     }
-    laid.dedup();
-    Ok(laid)
+    copied.dedup();
+    Ok(copied)
 }
 
 /// Writes every layer but the ground, each as a TIFF of its name.
-fn save_layers(folder: &Path, terrain: &Terrain, sample: Option<SampleType>) -> Result<Saved> {
+fn save_layers(folder: &FilePath, terrain: &Terrain, sample: Option<SampleType>) -> Result<Saved> {
     let loose = terrain.loose.clone().map(Cells::Height);
     let loose = loose.as_ref().map(|loose| (LOOSE.name, loose));
     let layers = terrain.layers.iter().map(|(name, layer)| (name.as_str(), &layer.cells));
     let write = |(name, cells): (&str, &Cells)| {
         let path = folder.join(format!("{name}.tif"));
         save_layer_as(&path, terrain, name, cells, sample)?;
-        Ok::<_, Error>(path)
+        Ok::<_, Error>(path.into())
     };
     let layers: Vec<(&str, &Cells)> = loose.into_iter().chain(layers).collect();
     let files = layers.into_par_iter().with_max_len(1).map(write).collect::<Result<Vec<_>>>()?;
@@ -300,7 +312,7 @@ fn save_layers(folder: &Path, terrain: &Terrain, sample: Option<SampleType>) -> 
 }
 
 /// Writes the trees, if there are any, as a table and as points.
-fn save_forest(files: &[PathBuf; 2], terrain: &Terrain) -> Result<Saved> {
+fn save_forest(files: &[FilePath; 2], terrain: &Terrain) -> Result<Saved> {
     let forest = Forest::read(terrain)?;
     let mut saved = Saved::default();
     for path in files.iter().filter(|_| !forest.trees().is_empty()) {
@@ -320,12 +332,8 @@ fn plants(recipe: &Recipe) -> bool {
 }
 
 /// Where the trees of a file's terrain go.
-fn trees_beside(output: &Path) -> [PathBuf; 2] {
-    ["csv", "geojson"].map(|ending| {
-        let mut name = output.with_extension("").into_os_string();
-        name.push(format!("_trees.{ending}"));
-        name.into()
-    })
+fn trees_beside(output: &FilePath) -> [FilePath; 2] {
+    ["csv", "geojson"].map(|ending| output.with_extension("").with_suffix(&format!("_trees.{ending}")))
 }
 
 /// The layers that a recipe's run may leave, as files in a folder.

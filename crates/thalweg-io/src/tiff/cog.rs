@@ -14,7 +14,7 @@ use super::tag;
 use super::write::{BLACK_IS_ZERO, DEFLATE, PLAIN, format_of, geo_text, metadata, nodata_text, packed, shortest};
 use crate::atomic::{Temporary, atomic, folder_of};
 use crate::raster::{Nearest, both};
-use crate::{Head, SampleType, Samples, disk, geokeys, held};
+use crate::{FilePath, Head, SampleType, Samples, disk, geokeys};
 use thalweg_core::base::deflate::zlib;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::{Size, Window};
@@ -56,19 +56,19 @@ const CLASSIC: u64 = u32::MAX as u64;
 /// # Errors
 /// What `rows` returns; samples of another type or number; no row or column, or more than 2^32 − 1; a file that cannot be written.
 pub fn write_cog(
-    path: impl AsRef<Path>,
+    path: impl Into<FilePath>,
     head: &Head,
     overviews: Overviews,
     rows: impl FnMut(Window) -> Result<Samples>,
 ) -> Result<()> {
-    write_beyond(path.as_ref(), head, overviews, rows, Passing::Files, CLASSIC)
+    write_beyond(&path.into(), head, overviews, rows, Passing::Files, CLASSIC)
 }
 
 /// As [`write_cog`], of samples that are in memory: so are the tiles, until the file is written at once.
 ///
 /// # Errors
 /// What the system refuses.
-pub fn write_held(path: &Path, head: &Head, overviews: Overviews, samples: &Samples) -> Result<()> {
+pub fn write_held(path: &FilePath, head: &Head, overviews: Overviews, samples: &Samples) -> Result<()> {
     write_beyond(path, head, overviews, |window| samples.window(head.size, window), Passing::Memory, CLASSIC)
 }
 
@@ -81,7 +81,7 @@ enum Passing {
 
 /// As [`write_cog`], with a BigTIFF where the file would be longer than `most`.
 fn write_beyond(
-    path: &Path,
+    path: &FilePath,
     head: &Head,
     overviews: Overviews,
     mut rows: impl FnMut(Window) -> Result<Samples>,
@@ -92,12 +92,12 @@ fn write_beyond(
         let value = format!("{} × {}", head.size[0], head.size[1]);
         return Err(Error::value("size", value, "1 to 4294967295 rows and columns"));
     }
-    let by_files = passing == Passing::Files && !held::is_held(path);
+    let by_files = passing == Passing::Files && !path.is_in_memory();
     let folder = by_files.then(|| Temporary::folder(folder_of(path)).map_err(Error::io(path, "write"))).transpose()?;
     let mut levels = Vec::new();
     let mut size = head.size;
     loop {
-        let beside = folder.as_ref().map(|folder| folder.path().join(levels.len().to_string()));
+        let beside = folder.as_ref().map(|folder| folder.path().join(levels.len().to_string()).into());
         levels.push(Level::new(size, path, beside, head)?);
         if size.iter().all(|n| *n <= SIDE) {
             break;
@@ -467,9 +467,9 @@ mod tests {
         let samples = Samples::I32((0..size[0] * size[1]).map(|k| (k * k) as i32).collect());
         let head = Head { nodata: Some(-1.0), unit: Some("m".to_string()), ..Head::new(size, SampleType::I32) };
         for (most, magic) in [(CLASSIC, 42), (0, 43)] {
-            let path = folder.path().join("a.tif");
+            let path = FilePath::from(folder.path().join("a.tif"));
             write_beyond(&path, &head, Overviews::Means, window(&samples, size), Passing::Files, most).unwrap();
-            let held = folder.path().join("held.tif");
+            let held = FilePath::from(folder.path().join("held.tif"));
             write_beyond(&held, &head, Overviews::Means, window(&samples, size), Passing::Memory, most).unwrap();
             assert!(fs::read(&held).unwrap() == fs::read(&path).unwrap());
             fs::remove_file(held).unwrap();
@@ -502,7 +502,8 @@ mod tests {
                 Samples::F64(all().collect()),
             ] {
                 used.insert((samples.kind().to_string(), shortest(&samples, size[1]).unwrap()));
-                write_held(&path, &Head::new(size, samples.kind()), Overviews::Classes, &samples).unwrap();
+                write_held(&FilePath::from(&path), &Head::new(size, samples.kind()), Overviews::Classes, &samples)
+                    .unwrap();
                 assert!(decode(Format::Tiff, &fs::read(&path).unwrap(), None).unwrap().samples == samples);
             }
         }

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::recipe::{Recipe, Start};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_io::Format;
 use thalweg_io::apart::apart;
 use thalweg_io::atomic::atomic;
-use thalweg_io::held;
+use thalweg_io::{FilePath, Format};
 use thalweg_models::model::Role;
 use thalweg_models::models;
 
@@ -22,18 +21,17 @@ impl Recipe {
     ///
     /// # Errors
     /// As [`Recipe::read`]; a name that no reader of terrain knows.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: impl Into<FilePath>) -> Result<Self> {
+        let path = &path.into();
         if Self::is_named(path) {
             return Self::read(path);
         }
         Format::of(path)?;
-        let absolute = match held::is_held(path) {
-            true => path.to_path_buf(),
-            false => std::path::absolute(path).map_err(Error::io(path, "find"))?,
-        };
+        let absolute = path.absolute()?;
         let mut recipe = Self::single(models::playing(Role::Water)?, 1);
         recipe.name = path.file_stem().map_or("terrain".into(), |stem| stem.to_string_lossy().into_owned());
-        recipe.start = Start::FromDem { path: absolute };
+        recipe.folder = absolute.with_path("");
+        recipe.start = Start::FromDem { path: absolute.into() };
         Ok(recipe)
     }
 

@@ -48,14 +48,13 @@ pub mod strokes;
 pub mod tables;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::sketch::SketchFrom;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::params::Written;
 use thalweg_core::terrain::grid::Edges;
-use thalweg_io::output::absolute;
-use thalweg_io::{Sidecar, held};
+use thalweg_io::{FilePath, Sidecar};
 use thalweg_models::model::{Local, Model};
 use thalweg_models::rocks::Rock;
 use thalweg_render::pictures::ramps::Ramp;
@@ -100,8 +99,8 @@ pub struct Recipe {
     pub sketch: Option<SketchFrom>,
     /// The stages in the order in which they run, at most 1000.
     pub stages: Vec<Stage>,
-    /// The folder that paths are relative to.
-    pub folder: PathBuf,
+    /// The folder that paths are relative to, on the disk or in memory.
+    pub folder: FilePath,
 }
 
 impl Recipe {
@@ -126,7 +125,7 @@ impl Recipe {
             textures: TextureRules::default(),
             sketch: None,
             stages: Vec::new(),
-            folder: PathBuf::new(),
+            folder: FilePath::default(),
         }
     }
 
@@ -185,9 +184,12 @@ impl Recipe {
         Ok(())
     }
 
-    /// The files that its run reads: layers, the terrain that it begins with, the sidecars beside them, and the sketch. Paths are
-    /// joined to [`Recipe::folder`].
+    /// The files on the disk that its run reads: layers, the terrain that it begins with, the sidecars beside them, and the sketch.
+    /// Paths are joined to [`Recipe::folder`]; there are none if that is in memory.
     pub fn reads(&self) -> Vec<PathBuf> {
+        if self.folder.is_in_memory() {
+            return Vec::new();
+        }
         let sources = self.stages.iter().flat_map(|stage| stage.layers.values());
         let layers = sources.filter_map(|source| match &source.from {
             From::File(path) => Some(path),
@@ -195,18 +197,22 @@ impl Recipe {
         });
         let models =
             layers.map(PathBuf::as_path).chain(self.dem()).flat_map(|path| Sidecar::files(&self.folder.join(path)));
-        models.chain(self.sketch.iter().filter_map(SketchFrom::path).map(|path| self.folder.join(path))).collect()
+        models
+            .chain(self.sketch.iter().filter_map(SketchFrom::path).map(|path| self.folder.join(path).into()))
+            .collect()
     }
 
-    /// The same recipe with its files named from the root on, so that it may lie in any folder.
+    /// The same recipe with its files named from the root on, so that it may be put into any folder of their store.
     ///
     /// # Errors
     /// When there is no current folder.
     pub fn absolute(&self) -> Result<Self> {
         let mut copy = self.clone();
         for path in copy.files_mut() {
-            let joined = if held::is_held(path) { path.clone() } else { self.folder.join(&path) };
-            *path = absolute(&joined)?;
+            *path = self.folder.join(&path).absolute()?.into();
+        }
+        if self.folder.is_in_memory() {
+            copy.folder = self.folder.with_path("");
         }
         Ok(copy)
     }
@@ -231,11 +237,11 @@ impl Recipe {
     ///
     /// # Errors
     /// As [`Recipe::absolute`].
-    pub fn within(&self, folder: &Path) -> Result<Self> {
+    pub fn within(&self, folder: impl Into<FilePath>) -> Result<Self> {
         let mut copy = self.absolute()?;
-        let folder = absolute(folder)?;
+        let folder = folder.into().absolute()?;
         for path in copy.files_mut() {
-            if let Ok(rest) = path.strip_prefix(&folder) {
+            if let Ok(rest) = path.strip_prefix(&*folder) {
                 *path = rest.to_path_buf();
             }
         }

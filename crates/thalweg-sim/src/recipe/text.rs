@@ -16,7 +16,7 @@ use thalweg_core::base::memory;
 use thalweg_core::declare::keys::{self, File, Form, Key, Maybe, Named, Pair, Text, key};
 use thalweg_core::declare::params::ParamKind;
 use thalweg_core::terrain::grid::{self, Edge, Edges, SIDES};
-use thalweg_io::{plain, write_text};
+use thalweg_io::{FilePath, plain, write_text};
 use thalweg_models::model::Model;
 use thalweg_models::models::{self, Models};
 use thalweg_models::rocks::{self, Rock};
@@ -248,7 +248,7 @@ impl Recipe {
     ///
     /// # Errors
     /// When the file cannot be read or is over 16 MiB, there is too little memory for it, or as [`Recipe::parse`].
-    pub fn read(path: &Path) -> Result<Self> {
+    pub fn read(path: impl Into<FilePath>) -> Result<Self> {
         Self::read_with(path, &Models::default())
     }
 
@@ -256,12 +256,13 @@ impl Recipe {
     ///
     /// # Errors
     /// As [`Recipe::read`].
-    pub fn read_with(path: &Path, models: &Models) -> Result<Self> {
+    pub fn read_with(path: impl Into<FilePath>, models: &Models) -> Result<Self> {
+        let path = &path.into();
         let text = plain::read_text(path, MAX_BYTES)?;
         memory::room(&path.display().to_string(), TEXT.saturating_mul(text.len() as u64))?;
         let mut recipe = Self::parse_with(&text, models)
             .map_err(|error| Error::file(path, plain::clipped_to(&error.to_string(), MESSAGE)))?;
-        recipe.folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        recipe.folder = path.with_path(path.parent().unwrap_or(Path::new("")));
         Ok(recipe)
     }
 
@@ -345,7 +346,8 @@ impl Recipe {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<[PathBuf; 2]> {
+    pub fn write(&self, folder: impl Into<FilePath>) -> Result<[PathBuf; 2]> {
+        let folder = folder.into();
         let files = [RECIPE_FILE, SCHEMA_FILE].map(|name| folder.join(name));
         let is_own = |model: &dyn Model| models::find(model.about().name).is_err();
         let mut own: Vec<_> = self.stages.iter().filter(|stage| is_own(&*stage.model)).collect();
@@ -354,7 +356,7 @@ impl Recipe {
         let schema = schema_of(models::all().chain(own.into_iter().map(|stage| stage.model.clone())));
         write_text(&files[0], &self.to_file())?;
         write_text(&files[1], &schema.to_string())?;
-        Ok(files)
+        Ok(files.map(PathBuf::from))
     }
 
     /// What it says of rock and ground cover, as the text of a recipe that says nothing else.

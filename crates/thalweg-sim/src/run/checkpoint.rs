@@ -104,7 +104,7 @@ impl Run {
     fn state(&self) -> State<'_> {
         State {
             recipe: self.recipe.to_toml(),
-            folder: std::path::absolute(&self.recipe.folder).unwrap_or_else(|_| self.recipe.folder.clone()),
+            folder: std::path::absolute(&self.recipe.folder).unwrap_or_else(|_| self.recipe.folder.to_path_buf()),
             turn: self.turn,
             step: self.step,
             strokes: self.strokes,
@@ -186,7 +186,7 @@ impl Run {
         let json = bytes.get(24..end as usize).ok_or_else(|| bad("header is cut off"))?;
         let header: Header = serde_json::from_slice(json).map_err(|e| bad(&e.to_string()))?;
         let mut recipe = Recipe::parse_stages(&header.recipe, models)?;
-        recipe.folder = from_text(&header.folder);
+        recipe.folder = from_text(&header.folder).into();
         // The file is whole (its hash says so), but it may have been made with intent: nothing in it is trusted.
         header.grid.check()?;
         let size = header.grid.size;

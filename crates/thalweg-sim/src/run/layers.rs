@@ -1,7 +1,5 @@
 //! What a stage is given: its input layers, from files of any level or from layers that earlier stages left, and its tables.
 
-use std::path::Path;
-
 use crate::recipe::tables;
 use crate::recipe::{From, LayerSource, Stage};
 use thalweg_core::base::error::{Error, Result};
@@ -10,6 +8,7 @@ use thalweg_core::terrain::grid::{Grid, Topology};
 use thalweg_core::terrain::height::Height;
 use thalweg_core::terrain::{Cells, GROUND, LOOSE, LayerSpec, Terrain};
 use thalweg_io as io;
+use thalweg_io::FilePath;
 use thalweg_models::models::elevation::ELEVATION;
 use thalweg_models::process::upsample;
 use thalweg_render::products::resample::resample;
@@ -18,7 +17,7 @@ use thalweg_render::products::resample::resample;
 /// or as that doubled any number of times; it is brought to the terrain's size.
 pub fn fetch_all(
     stage: &Stage,
-    folder: &Path,
+    folder: &FilePath,
     terrain: &Terrain,
     levels: &[Grid],
 ) -> Result<Vec<(&'static LayerSpec, Cells)>> {
@@ -51,7 +50,13 @@ pub fn take(stage: &Stage, terrain: &mut Terrain) {
     tables::take(terrain, stage.model.about().tables);
 }
 
-fn fetch(spec: &LayerSpec, source: &LayerSource, folder: &Path, terrain: &Terrain, levels: &[Grid]) -> Result<Cells> {
+fn fetch(
+    spec: &LayerSpec,
+    source: &LayerSource,
+    folder: &FilePath,
+    terrain: &Terrain,
+    levels: &[Grid],
+) -> Result<Cells> {
     let cells = match &source.from {
         From::File(path) => {
             let path = folder.join(path);

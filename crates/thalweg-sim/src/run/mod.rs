@@ -11,7 +11,6 @@ mod sketched;
 pub mod tiles;
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -140,7 +139,7 @@ impl Run {
             return Self::on(recipe, Terrain::new(first), grids);
         };
         let path = recipe.folder.join(path);
-        Self::over_file(recipe, &path, &io::LoadOptions::default())
+        Self::over_file(recipe, path, &io::LoadOptions::default())
     }
 
     /// A run over the elevation model in a file, whatever the recipe says that it begins with; it is brought to the recipe's cells. What
@@ -148,7 +147,7 @@ impl Run {
     ///
     /// # Errors
     /// When the file cannot be read, the recipe's cells cannot be had of it, there is no memory for the run; as [`Run::over`].
-    pub fn over_file(recipe: Recipe, path: &Path, options: &io::LoadOptions) -> Result<Self> {
+    pub fn over_file(recipe: Recipe, path: impl Into<io::FilePath>, options: &io::LoadOptions) -> Result<Self> {
         let io::Loaded { terrain, warnings, nodata, overridden, .. } = io::load(path, options)?;
         recipe.check_memory(&Grid::new(recipe.size_over(terrain.grid.size), terrain.grid.cell)?)?;
         let terrain = recipe.over(terrain)?;

@@ -9,7 +9,7 @@ use crate::sketch::read;
 use crate::sketch::{Sketch, SketchWorld};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::keys::{self, File, Form, Text};
-use thalweg_io::plain;
+use thalweg_io::{FilePath, plain};
 
 /// Where a recipe has its sketch from.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,9 +33,9 @@ impl SketchFrom {
     ///
     /// # Errors
     /// As [`Sketch::read`].
-    pub fn read(&self, folder: &Path, world: &SketchWorld) -> Result<Sketch> {
+    pub fn read(&self, folder: &FilePath, world: &SketchWorld) -> Result<Sketch> {
         match self {
-            Self::File(path) => Sketch::read(&folder.join(path), world),
+            Self::File(path) => Sketch::read(folder.join(path), world),
             Self::Here(sketch) => {
                 sketch.check(world).map_err(|what| refused("sketch", &what))?;
                 Ok(Sketch::clone(sketch))

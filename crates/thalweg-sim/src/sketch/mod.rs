@@ -27,11 +27,9 @@ mod line;
 mod read;
 mod shape;
 
-use std::path::Path;
-
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::grid::Grid;
-use thalweg_io::plain;
+use thalweg_io::{FilePath, plain};
 
 pub(crate) use drawn::PathOrLines;
 pub use drawn::SketchFrom;
@@ -193,7 +191,8 @@ impl Sketch {
     /// # Errors
     /// A file that cannot be read, is no GeoJSON, is longer than 16 MiB, has no features or over 1000, or over 20 000 points, or says what
     /// contradicts itself or the world: with the number of the feature, and what is allowed.
-    pub fn read(path: &Path, world: &SketchWorld) -> Result<Self> {
+    pub fn read(path: impl Into<FilePath>, world: &SketchWorld) -> Result<Self> {
+        let path = &path.into();
         let text = plain::read_text(path, MAX_BYTES)?;
         Self::parse(&text, world).map_err(|problem| Error::file(path, plain::clipped_to(&problem, 600)))
     }

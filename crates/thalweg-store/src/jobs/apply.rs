@@ -191,7 +191,9 @@ fn files_of(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
         }
         for (name, source) in &stage.layers {
             match &source.from {
-                From::File(path) if source.scale.is_none() => files.push((name.clone(), recipe.folder.join(path))),
+                From::File(path) if source.scale.is_none() => {
+                    files.push((name.clone(), recipe.folder.join(path).into()))
+                }
                 _ => return Err(Error::layer(name, "is read of a file by tiles, and as it stands there")),
             }
         }

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::TryRecvError;
 
 use eframe::egui::Ui;
-use thalweg::io::held;
 use thalweg::recipe::Recipe;
 
 use crate::app::frames::Frames;
 use crate::app::state::{Left, Studio};
+use crate::far::with_files_in;
 use crate::platform::Ask;
 use crate::session::Order;
 use crate::ui::history::History;
@@ -64,15 +64,8 @@ impl Studio {
         let Some(page) = self.options.page.clone() else { return };
         paths.iter().for_each(|path| page.link.hold(path));
         let Some(path) = paths.iter().find(|path| Recipe::is_named(path)).or(paths.first()) else { return };
-        match Recipe::open(path) {
-            Ok(mut recipe) => {
-                recipe.folder = PathBuf::new();
-                // A recipe knows the file that it begins with by a name that it has on a disk.
-                if let Some(from) = recipe.dem_mut() {
-                    *from = held::path(&from);
-                }
-                self.begin(recipe, None);
-            }
+        match Recipe::open(page.link.memory().path(path)) {
+            Ok(recipe) => self.begin(recipe, None),
             Err(problem) => self.complain(problem.to_string()),
         }
     }
@@ -126,7 +119,10 @@ impl Studio {
     }
 
     /// Begins another world.
-    pub(crate) fn begin(&mut self, recipe: Recipe, path: Option<PathBuf>) {
+    pub(crate) fn begin(&mut self, mut recipe: Recipe, path: Option<PathBuf>) {
+        if let Some(page) = &self.options.page {
+            recipe = with_files_in(page.link.memory(), recipe);
+        }
         if !self.may_take(&recipe) {
             return;
         }

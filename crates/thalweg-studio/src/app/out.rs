@@ -70,14 +70,8 @@ impl Studio {
 
     /// Gives the page's user the recipe; its elevation model, if it has one, is named as it lies in a folder.
     fn give_recipe(&mut self, page: &Page) {
-        let mut recipe = self.recipe.clone();
-        if let Some(from) = recipe.dem_mut()
-            && let Some(name) = from.file_name()
-        {
-            *from = name.into();
-        }
         let name = format!("{}.toml", self.stem());
-        page.host.give(&name, recipe.to_toml().as_bytes());
+        page.host.give(&name, self.recipe.to_toml().as_bytes());
         self.say(format!("Saved {name}"));
     }
 
@@ -172,7 +166,7 @@ impl Studio {
         }
         let is_now = |path: &&PathBuf| {
             let lines = |recipe: &Recipe| recipe.drawn(&self.snapshot.grid).ok();
-            Recipe::read(path).is_ok_and(|mut saved| {
+            Recipe::read(*path).is_ok_and(|mut saved| {
                 // Lines that were drawn here lie in a file there.
                 if saved.sketch.is_some() && lines(&saved) == lines(&self.recipe) {
                     saved.sketch.clone_from(&self.recipe.sketch);

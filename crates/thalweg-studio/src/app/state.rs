@@ -6,6 +6,7 @@ use std::sync::mpsc::Receiver;
 
 use eframe::egui::{self, Context};
 use eframe::egui_wgpu::RenderState;
+use thalweg::io::FilePath;
 use thalweg::pictures::light::Sun;
 use thalweg::recipe::Recipe;
 use thalweg::sketch::{Sketch, SketchFrom};
@@ -119,7 +120,7 @@ pub(crate) struct Text {
 pub(crate) struct Left {
     pub(crate) revision: u64,
     pub(crate) path: Option<PathBuf>,
-    pub(crate) folder: PathBuf,
+    pub(crate) folder: FilePath,
     pub(crate) history: History,
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use thalweg::base::memory;
-use thalweg::io::held;
+use thalweg::io::MemoryFiles;
 use thalweg::recipe::Recipe;
 
 use crate::far::wire::{FromStation, ToStation, Told};
@@ -29,18 +29,25 @@ pub struct Link {
     painted: RefCell<Option<Result<Painted, String>>>,
     painting: Cell<bool>,
     files: RefCell<Vec<GivenFile>>,
-    /// Files that every station must have.
+    /// Files that recipes may name.
+    memory: MemoryFiles,
+    /// Those of them that every station must have.
     held: RefCell<BTreeSet<PathBuf>>,
     /// Bytes that every station may take, if they are not the usual ones.
     allowed: Cell<Option<u64>>,
 }
 
 impl Link {
-    /// A link to a station that `make` makes, which begins with a recipe.
+    /// A link to a station that `make` makes, which begins with a recipe; `memory` has the files that recipes name.
     ///
     /// # Errors
     /// When the recipe cannot begin.
-    pub fn new(make: impl Fn() -> Post + 'static, recipe: &Recipe, playing: bool) -> Result<Rc<Self>, String> {
+    pub fn new(
+        make: impl Fn() -> Post + 'static,
+        memory: MemoryFiles,
+        recipe: &Recipe,
+        playing: bool,
+    ) -> Result<Rc<Self>, String> {
         let board = Arc::new(Board::default());
         // What is seen before the station's first word is made here.
         let first =
@@ -52,6 +59,7 @@ impl Link {
             painted: RefCell::default(),
             painting: Cell::new(false),
             files: RefCell::default(),
+            memory,
             held: RefCell::default(),
             allowed: Cell::new(None),
         };
@@ -59,9 +67,14 @@ impl Link {
         Ok(Rc::new(link))
     }
 
-    /// Lets the station have a file that lies in memory here.
+    /// The files in memory that recipes may name.
+    pub fn memory(&self) -> &MemoryFiles {
+        &self.memory
+    }
+
+    /// Lets the station have a file that is in memory here.
     pub fn hold(&self, path: &Path) {
-        if let Some(bytes) = held::held(path) {
+        if let Some(bytes) = self.memory.get(path) {
             self.held.borrow_mut().insert(path.to_path_buf());
             self.send(&ToStation::Hold(path.to_path_buf(), bytes.to_vec()));
         }
@@ -113,6 +126,18 @@ impl Link {
             (self.post.borrow())(bytes);
         }
     }
+}
+
+/// The same recipe with its elevation model in memory. A recipe names that by the path that it has on some disk, of which the name
+/// remains.
+pub fn with_files_in(memory: &MemoryFiles, mut recipe: Recipe) -> Recipe {
+    recipe.folder = memory.path("");
+    if let Some(dem) = recipe.dem_mut()
+        && let Some(name) = dem.file_name()
+    {
+        *dem = name.into();
+    }
+    recipe
 }
 
 impl Elsewhere for Link {

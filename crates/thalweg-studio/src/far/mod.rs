@@ -6,5 +6,5 @@ mod link;
 mod station;
 mod wire;
 
-pub use link::{GivenFile, Link, Post};
+pub use link::{GivenFile, Link, Post, with_files_in};
 pub use station::Station;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use thalweg::base::memory;
-use thalweg::io::held;
+use thalweg::io::MemoryFiles;
 use thalweg::io::zip::zipped;
 use thalweg::recipe::Recipe;
 use web_time::Instant;
@@ -21,6 +21,8 @@ const SHARE: u32 = 3;
 /// A session and a painter. Its owner hands in what the window says, gives it turns, and sends on what it has to say.
 pub struct Station {
     work: Option<Work>,
+    /// Files that recipes may name.
+    files: MemoryFiles,
     board: Arc<Board>,
     /// The snapshot sent last.
     sent: Option<Arc<Snapshot>>,
@@ -35,6 +37,7 @@ impl Station {
     pub fn new(post: impl Fn(Vec<u8>) + 'static) -> Self {
         Self {
             work: None,
+            files: MemoryFiles::default(),
             board: Arc::default(),
             sent: None,
             wanted: None,
@@ -51,9 +54,9 @@ impl Station {
     pub fn receive(&mut self, bytes: &[u8]) {
         let Ok(said) = postcard::from_bytes::<ToStation>(bytes) else { return };
         match said {
-            ToStation::Hold(path, bytes) => held::hold(path, bytes),
+            ToStation::Hold(path, bytes) => self.files.insert(path, bytes),
             ToStation::Paint(wants, compare, droplets) => self.wanted = Some((wants, compare, droplets)),
-            ToStation::Order(told) => match (told.order(), &mut self.work) {
+            ToStation::Order(told) => match (told.order(&self.files), &mut self.work) {
                 (Ok(Order::Export(goods, path)), Some(_)) => self.export(goods, &path),
                 (Ok(order), Some(work)) => work.hear(order),
                 (Ok(Order::Open(recipe, revision)), None) => self.begin(*recipe, revision),
@@ -127,11 +130,11 @@ impl Station {
     fn export(&self, goods: Goods, path: &Path) {
         let Some(work) = &self.work else { return };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let folder = held::path("out");
-        let place = if goods == Goods::Heights { folder.join(&name) } else { folder.clone() };
-        let written = goods.write(work.session().run(), &place);
-        let files = held::empty(&folder);
-        let bytes = written.and_then(|_| match (&files[..], goods) {
+        let written = MemoryFiles::default();
+        let place = written.path(if goods == Goods::Heights { &*name } else { "" });
+        let result = goods.write(work.session().run(), place);
+        let files = written.remove_folder("");
+        let bytes = result.and_then(|_| match (&files[..], goods) {
             ([(_, bytes)], Goods::Heights) => Ok(bytes.to_vec()),
             _ => zipped(&files),
         });

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use thalweg::io::MemoryFiles;
 use thalweg::products::overlay::Overlay;
 use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
@@ -109,9 +110,13 @@ impl Told {
         }
     }
 
-    /// The order; what cannot be one is in words.
-    pub fn order(self) -> Result<Order, String> {
-        let parse = |text: String| Recipe::parse(&text).map(Box::new).map_err(|error| error.to_string());
+    /// The order, whose recipe finds its files in `files`; what cannot be one is in words.
+    pub fn order(self, files: &MemoryFiles) -> Result<Order, String> {
+        let parse = |text: String| {
+            let mut recipe = Recipe::parse(&text).map_err(|error| error.to_string())?;
+            recipe.folder = files.path("");
+            Ok::<_, String>(Box::new(recipe))
+        };
         Ok(match self {
             Self::Open(text, revision) => Order::Open(parse(text)?, revision),
             Self::Edit(text, revision, known) => Order::Edit(parse(text)?, revision, known),

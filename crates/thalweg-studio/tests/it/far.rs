@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::support::run_recipe;
-use thalweg::io::{SaveOptions, held, save};
+use thalweg::io::{MemoryFiles, SaveOptions, save};
 use thalweg::products::overlay::Overlay;
 use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
@@ -61,7 +61,7 @@ impl Pair {
             let carried = Rc::clone(&carried);
             Box::new(move |bytes| carried.borrow_mut().push_back(bytes))
         };
-        let link = Link::new(make, &recipe, true).unwrap();
+        let link = Link::new(make, MemoryFiles::default(), &recipe, true).unwrap();
         let pair = Self { link, station: station(&back), there, back };
         pair.link.tell(Order::Open(Box::new(recipe), 0));
         pair.link.tell(Order::Pace(None));
@@ -182,7 +182,6 @@ fn orders_arrive_and_files_come_back() {
         let [Ok((given, bytes))] = files.as_slice() else { panic!("{name}: {files:?}") };
         assert!(*given == name && bytes.starts_with(b"PK\x03\x04") && bytes.len() > 2000, "{name}: {}", bytes.len());
     }
-    assert!(held::empty(std::path::Path::new("held:/out")).is_empty());
     assert!(Goods::named("untiy").unwrap_err().to_string().contains("did you mean `unity`"));
 }
 
@@ -201,9 +200,9 @@ fn an_export_that_cannot_be_is_said() {
 #[test]
 fn files_in_memory_are_there_too_and_after_a_breakdown_as_well() {
     let run = finished(WORLD);
-    let path = held::path("far-given.tif");
-    save(&path, run.terrain(), &SaveOptions::default()).unwrap();
     let mut pair = Pair::new(WORLD);
+    let path = pair.link.memory().path("far-given.tif");
+    save(&path, run.terrain(), &SaveOptions::default()).unwrap();
     pair.link.hold(&path);
     let recipe = Recipe::open(&path).unwrap();
     pair.link.tell(Order::Open(Box::new(recipe.clone()), 3));

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::support::elevation_model_path;
 use tempfile::TempDir;
 use thalweg::base::rng::Key;
+use thalweg::io::FilePath;
 use thalweg::io::{
     Format, LoadOptions, Loaded, Raster, SampleType, Samples, SaveOptions, Sidecar, load, load_layer, read, save,
     save_layer, write,
@@ -52,11 +53,11 @@ fn terrain(size: [usize; 2], hole: bool) -> Terrain {
     terrain
 }
 
-fn plain(path: impl AsRef<Path>) -> Loaded {
+fn plain(path: impl Into<FilePath>) -> Loaded {
     load(path, &LoadOptions::default()).unwrap()
 }
 
-fn refused(path: impl AsRef<Path>) -> String {
+fn refused(path: impl Into<FilePath>) -> String {
     load(path, &LoadOptions::default()).unwrap_err().to_string()
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::support::{build_preset, preset_recipe, run_recipe};
 use thalweg::export::{Export, ExportOptions, ExportTarget, LayerPlace, TARGETS};
 use thalweg::flow::STEPS;
-use thalweg::io::{LoadOptions, SaveOptions, held, load, save};
+use thalweg::io::{FilePath, LoadOptions, MemoryFiles, SaveOptions, load, save};
 use thalweg::survey::{Phase, Survey, SurveyOptions, check_files};
 use thalweg::terrain::{DISCHARGE, POOL};
 use thalweg::{Field, Grid, Height, Recipe, Run, Terrain, presets, world_folder};
@@ -174,27 +174,25 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-fn held_contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    held::empty(folder).into_iter().map(|(path, bytes)| (path, bytes.to_vec())).collect()
+fn memory_contents(files: &MemoryFiles) -> BTreeMap<PathBuf, Vec<u8>> {
+    files.remove_folder("").into_iter().map(|(path, bytes)| (path, bytes.to_vec())).collect()
 }
 
 /// Where there is no disk a folder lies in memory, and holds the same bytes: a world, what it began with, what programs take.
 #[test]
 fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
     let place = tempfile::tempdir().unwrap();
-    let memory = held::path("a-folder-in-memory");
+    let (given, memory) = (MemoryFiles::default(), MemoryFiles::default());
+    given.insert(presets::ELEVATION_MODEL.0, presets::ELEVATION_MODEL.1);
     for name in ["forest", "aged", "glacial"] {
         let mut recipe = preset_recipe(name, 24, None);
-        if let Some(from) = recipe.dem_mut() {
-            *from = held::path(&from);
-            held::hold(&*from, presets::ELEVATION_MODEL.1);
-        }
+        recipe.folder = given.path("");
         let run = run_recipe(recipe);
         let disk = place.path().join(name);
-        for folder in [&disk, &memory] {
+        for folder in [disk.clone().into(), memory.path("")] {
             world_folder::export(&run, folder).unwrap();
         }
-        let (there, here) = (contents(&disk), held_contents(&memory));
+        let (there, here) = (contents(&disk), memory_contents(&memory));
         assert_eq!(there.keys().collect::<Vec<_>>(), here.keys().collect::<Vec<_>>(), "{name}");
         assert!(there == here && here.len() > 6, "{name}");
         let again = Run::new(world_folder::recipe_of(&disk).unwrap().unwrap());
@@ -202,25 +200,25 @@ fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
     }
     let terrain = Arc::new(build_preset("hills", 48, None));
     for target in &TARGETS {
-        let export = |folder: &Path| {
+        let export = |folder: FilePath| {
             let options = ExportOptions { layers: target.layers_of(&terrain), ..ExportOptions::new(target) };
             Export::of(Arc::clone(&terrain), folder, options)?.finish()
         };
         let disk = place.path().join(target.name);
-        let done = export(&disk).unwrap();
-        assert_eq!(export(&memory).unwrap().manifest, done.manifest);
+        let done = export(disk.clone().into()).unwrap();
+        assert_eq!(export(memory.path("")).unwrap().manifest, done.manifest);
         // A folder that holds it already is left as it is, in memory too.
         let other = if target.name == "gis" { "unity" } else { "gis" };
         let options = ExportOptions::new(ExportTarget::find(other).unwrap());
-        let said = Export::of(Arc::clone(&terrain), &memory, options).err().map(|error| error.to_string());
+        let said = Export::of(Arc::clone(&terrain), memory.path(""), options).err().map(|error| error.to_string());
         assert!(said.is_some_and(|said| said.contains("another export")), "{}", target.name);
-        let (there, here) = (contents(&disk), held_contents(&memory));
+        let (there, here) = (contents(&disk), memory_contents(&memory));
         assert_eq!(there.keys().collect::<Vec<_>>(), here.keys().collect::<Vec<_>>(), "{}", target.name);
         assert!(there == here && here.len() >= 2, "{}", target.name);
         let takes = !target.layers_of(&terrain).is_empty();
         assert_eq!(takes, target.layers != LayerPlace::None, "{}", target.name);
     }
-    assert!(held::held(&held::path(presets::ELEVATION_MODEL.0)).is_some(), "what is read stays");
+    assert!(given.get(presets::ELEVATION_MODEL.0).is_some(), "what is read stays");
 }
 
 #[test]
@@ -232,7 +230,7 @@ fn a_run_keeps_what_its_loader_said() {
     let loaded = load(&file, &LoadOptions::default()).unwrap();
     assert!(!loaded.warnings.is_empty());
     let text = "from = \"dem.png\"\n[[stage]]\nmodel = \"thermal\"\nsteps = 1\n";
-    let recipe = Recipe { folder: place.path().to_path_buf(), ..Recipe::parse(text).unwrap() };
+    let recipe = Recipe { folder: place.path().into(), ..Recipe::parse(text).unwrap() };
     let run = Run::new(recipe).unwrap();
     assert_eq!((&run.input().warnings, run.input().nodata), (&loaded.warnings, loaded.nodata));
 }

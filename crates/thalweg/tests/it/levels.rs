@@ -329,7 +329,7 @@ fn a_mask_may_be_as_large_as_any_level_or_larger() {
         thalweg::io::terrain::save_layer(&path, &mask, "erodibility", &Cells::Float(half)).unwrap();
         let given = STAGES.replace("deposition = 0.5", "layers = { erodibility = \"mask.tif\" }");
         let mut recipe = Recipe::parse(&format!("{HEAD}cells = {cells}\n{given}")).unwrap();
-        recipe.folder = folder.path().to_path_buf();
+        recipe.folder = folder.path().into();
         let mut run = Run::new(recipe)?;
         while run.step()?.is_some() {}
         Ok::<_, thalweg::Error>(run.terrain().clone())

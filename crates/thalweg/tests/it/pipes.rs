@@ -510,7 +510,7 @@ fn a_recipe_gives_pipes_their_water_from_a_file_or_an_earlier_stage() {
     let built = |stages: &str| {
         let text = format!("from = \"bowl.tif\"\nedges = \"closed\"\n{stages}");
         let mut recipe = Recipe::parse(&text).unwrap();
-        recipe.folder = folder.path().to_path_buf();
+        recipe.folder = folder.path().into();
         // Spelt out, it says the same.
         assert_eq!(Recipe::parse(&recipe.to_toml()).unwrap().hash(), recipe.hash());
         let mut run = Run::new(recipe).unwrap();

@@ -127,7 +127,7 @@ fn masks_come_from_files_scaled() {
     let mut recipe = Recipe::single(models::find("droplets").unwrap(), 3);
     let source = "[[stage]]\nmodel = 'droplets'\nwear = true\ncount = 2000\nlayers = { hardness = { file = 'mask.tif', scale = [10, 20] } }";
     recipe.stages = Recipe::parse(&format!("extent = [1, 1]\n{source}")).unwrap().stages;
-    recipe.folder = folder.path().to_path_buf();
+    recipe.folder = folder.path().into();
     let slope = Field::generate([30, 40], |i, j| Height::saturating(300.0 + 3.0 * i as f64 + j as f64));
     let run = finished(Run::over(recipe, Terrain::from_ground(grid, slope).unwrap()).unwrap());
     let wear = run.terrain().layers["wear"].cells.to_float();
@@ -145,7 +145,7 @@ fn a_hole_in_an_elevation_model_leaves_the_ground_alone() {
     save(folder.path().join("dem.tif"), &model, &SaveOptions::default()).unwrap();
     let text = "extent = [200, 200]\ncells = 20\n[[stage]]\nmodel = 'elevation'\nlayers = { elevation = 'dem.tif' }";
     let mut recipe = Recipe::parse(text).unwrap();
-    recipe.folder = folder.path().to_path_buf();
+    recipe.folder = folder.path().into();
     let run = run_recipe(recipe);
     assert_eq!(run.terrain().ground[(2, 2)], Height::ZERO);
     assert_eq!(run.terrain().ground[(12, 12)].metres(), 70.0);

@@ -69,7 +69,7 @@ fn recipe(folder: &Path, sketch: &str, stages: &str, seed: u64) -> Recipe {
     std::fs::write(folder.join("lines.geojson"), sketch).unwrap();
     let head = "extent = [15360.0, 15360.0]\ncoarsest = 64\ncells = 256\nsketch = \"lines.geojson\"\n";
     let mut recipe = Recipe::parse(&format!("{head}seed = {seed}\n{stages}")).unwrap();
-    recipe.folder = folder.to_path_buf();
+    recipe.folder = folder.into();
     recipe
 }
 

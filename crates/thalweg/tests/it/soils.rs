@@ -47,7 +47,7 @@ fn refused(text: &str, folder: &Path) -> String {
         Ok(recipe) => recipe,
         Err(error) => return error.to_string(),
     };
-    recipe.folder = folder.to_path_buf();
+    recipe.folder = folder.into();
     let mut run = Run::new(recipe).unwrap();
     loop {
         match run.step() {
@@ -130,7 +130,7 @@ fn a_map_from_a_file_is_checked_and_kept() {
     };
     let field = write([40, 60], 7);
     let mut recipe = Recipe::parse(&text).unwrap();
-    recipe.folder = folder.path().to_path_buf();
+    recipe.folder = folder.path().into();
     let run = run_recipe(recipe);
     assert_eq!(numbers(run.terrain()), &field, "the map outlives its stage");
     write([40, 60], 8);

@@ -1,0 +1,268 @@
+//! [`FileStore`]: where files are kept, on the disk or in memory.
+//!
+//! Readers and writers take a [`FilePath`], which is a path in a store. A plain path is one on the disk, so most callers never
+//! name a store. A page in a browser has no disk: it keeps a [`MemoryFiles`] of its own and passes paths into it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::ops::Deref;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use thalweg_core::base::error::{Error, Result};
+
+/// Where files are kept.
+#[derive(Debug, Clone, Default)]
+pub enum FileStore {
+    /// On the disk.
+    #[default]
+    Disk,
+    /// In memory.
+    Memory(MemoryFiles),
+}
+
+/// Files in memory. A clone shares them; they are gone when the last clone is.
+///
+/// What is written appears whole or not at all, as on the disk. Folders exist by the paths of their files alone, and paths are
+/// relative to the one root.
+///
+/// ```
+/// use thalweg::io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
+/// use thalweg::{Grid, Terrain};
+///
+/// let files = MemoryFiles::default();
+/// let terrain = Terrain::from_metres(Grid::new([2, 3], 30.0)?, &[5.0; 6])?;
+/// save(files.path("land/height.tif"), &terrain, &SaveOptions::default())?;
+/// assert_eq!(load(files.path("land/height.tif"), &LoadOptions::default())?.terrain.ground, terrain.ground);
+/// assert!(files.get("land/height.tif").is_some_and(|bytes| bytes.starts_with(b"II*\0")));
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct MemoryFiles(Arc<Mutex<BTreeMap<PathBuf, Arc<[u8]>>>>);
+
+impl MemoryFiles {
+    /// A path in this store; an empty one is its root.
+    pub fn path(&self, path: impl Into<PathBuf>) -> FilePath {
+        FilePath { store: FileStore::Memory(self.clone()), path: key(&path.into()) }
+    }
+
+    /// Puts a file into memory and replaces the one of that path.
+    pub fn insert(&self, path: impl AsRef<Path>, bytes: impl Into<Arc<[u8]>>) {
+        self.files().insert(key(path.as_ref()), bytes.into());
+    }
+
+    /// The bytes of a file; `None` if there is no such file.
+    pub fn get(&self, path: impl AsRef<Path>) -> Option<Arc<[u8]>> {
+        self.files().get(&key(path.as_ref())).cloned()
+    }
+
+    /// Removes a file and returns its bytes; `None` if there is no such file.
+    pub fn remove(&self, path: impl AsRef<Path>) -> Option<Arc<[u8]>> {
+        self.files().remove(&key(path.as_ref()))
+    }
+
+    /// Removes all files of a folder and of the folders in it. Returns their paths, relative to the folder and in order, and
+    /// their bytes.
+    pub fn remove_folder(&self, folder: impl AsRef<Path>) -> Vec<(PathBuf, Arc<[u8]>)> {
+        let (folder, mut files) = (key(folder.as_ref()), self.files());
+        let inside =
+            files.keys().filter_map(|path| Some((path.clone(), path.strip_prefix(&folder).ok()?.to_path_buf())));
+        let inside: Vec<_> = inside.collect();
+        inside.into_iter().filter_map(|(path, name)| Some((name, files.remove(&path)?))).collect()
+    }
+
+    /// The names in a folder.
+    pub(super) fn names_in(&self, folder: &Path) -> BTreeSet<OsString> {
+        let (folder, files) = (key(folder), self.files());
+        let inside = files.keys().filter_map(|path| path.strip_prefix(&folder).ok()?.components().next());
+        inside.map(|first| first.as_os_str().to_os_string()).collect()
+    }
+
+    /// Gives a file another name and replaces the one of that name. Returns whether there was such a file.
+    pub(super) fn rename(&self, from: &Path, to: &Path) -> bool {
+        let mut files = self.files();
+        let Some(bytes) = files.remove(&key(from)) else { return false };
+        files.insert(key(to), bytes);
+        true
+    }
+
+    fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<[u8]>>> {
+        // Every change of the map is a single insertion or removal, so it is whole even after a panic elsewhere.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for MemoryFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.files().keys()).finish()
+    }
+}
+
+/// The names of a path alone: one file has one key, however its path is written.
+fn key(path: &Path) -> PathBuf {
+    path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir)).collect()
+}
+
+/// The folder that a file is in.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A path in a [`FileStore`]. From a plain path it is one on the disk; it derefs to its [`Path`].
+#[derive(Clone, Default)]
+pub struct FilePath {
+    store: FileStore,
+    path: PathBuf,
+}
+
+impl FilePath {
+    /// A path in the same store.
+    pub fn with_path(&self, path: impl Into<PathBuf>) -> Self {
+        match &self.store {
+            FileStore::Memory(files) => files.path(path),
+            FileStore::Disk => path.into().into(),
+        }
+    }
+
+    /// The path of something in this folder, as [`Path::join`].
+    pub fn join(&self, name: impl AsRef<Path>) -> Self {
+        self.with_path(self.path.join(name))
+    }
+
+    /// As [`Path::with_extension`].
+    pub fn with_extension(&self, extension: impl AsRef<OsStr>) -> Self {
+        self.with_path(self.path.with_extension(extension))
+    }
+
+    /// The path with more behind its whole name, such as `.json` for a sidecar.
+    pub fn with_suffix(&self, suffix: &str) -> Self {
+        let mut name = self.path.clone().into_os_string();
+        name.push(suffix);
+        self.with_path(name)
+    }
+
+    /// The folder that it is in.
+    pub fn folder(&self) -> Self {
+        self.with_path(folder_of(&self.path))
+    }
+
+    /// The path from the root on; one in memory is always relative to the one root.
+    ///
+    /// # Errors
+    /// An empty path on the disk; no current folder.
+    pub fn absolute(&self) -> Result<Self> {
+        if self.is_in_memory() {
+            return Ok(self.clone());
+        }
+        std::path::absolute(&self.path).map(Self::from).map_err(Error::io(&self.path, "find"))
+    }
+
+    /// The files in memory that it is a path of; `None` on the disk.
+    pub fn memory(&self) -> Option<&MemoryFiles> {
+        match &self.store {
+            FileStore::Memory(files) => Some(files),
+            FileStore::Disk => None,
+        }
+    }
+
+    /// Whether it is a path in memory.
+    pub fn is_in_memory(&self) -> bool {
+        self.memory().is_some()
+    }
+
+    /// Whether a file, or a folder on the disk, has this path.
+    pub fn exists(&self) -> bool {
+        self.memory().map_or_else(|| self.path.exists(), |files| files.get(&self.path).is_some())
+    }
+}
+
+impl fmt::Debug for FilePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.is_in_memory() { "memory:" } else { "" };
+        write!(f, "{place}{:?}", self.path)
+    }
+}
+
+impl Deref for FilePath {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl AsRef<Path> for FilePath {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl From<PathBuf> for FilePath {
+    fn from(path: PathBuf) -> Self {
+        Self { store: FileStore::Disk, path }
+    }
+}
+
+impl From<&FilePath> for FilePath {
+    fn from(path: &FilePath) -> Self {
+        path.clone()
+    }
+}
+
+impl From<FilePath> for PathBuf {
+    fn from(path: FilePath) -> Self {
+        path.path
+    }
+}
+
+macro_rules! from_paths {
+    ($($path:ty),+) => { $(
+        impl From<$path> for FilePath {
+            fn from(path: $path) -> Self {
+                PathBuf::from(path).into()
+            }
+        }
+    )+ };
+}
+
+from_paths!(&Path, &PathBuf, &str, String, &String, OsString, &OsStr);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LoadOptions, SaveOptions, atomic, load, save};
+    use thalweg_core::terrain::Terrain;
+    use thalweg_core::terrain::grid::Grid;
+
+    #[test]
+    fn a_terrain_is_written_into_memory_as_onto_the_disk_and_read_from_there() {
+        let (folder, files) = (tempfile::tempdir().unwrap(), MemoryFiles::default());
+        let metres: Vec<f32> = (0..64 * 40).map(|k| (k % 17) as f32 + 0.25).collect();
+        let terrain = Terrain::from_metres(Grid::new([40, 64], 12.5).unwrap(), &metres).unwrap();
+        for name in ["a.tif", "a.png", "a.npy"] {
+            let (here, there) = (FilePath::from(folder.path().join(name)), files.path(name));
+            for path in [&here, &there] {
+                save(path, &terrain, &SaveOptions::default()).unwrap();
+            }
+            let bytes = files.get(name).unwrap();
+            assert!(std::fs::read(&here).unwrap() == *bytes, "{name}");
+            let [from_disk, from_memory] = [&here, &there].map(|path| load(path, &LoadOptions::default()).unwrap());
+            assert_eq!(from_disk.terrain, from_memory.terrain, "{name}");
+            assert!(files.remove(name).is_some() && files.get(name).is_none());
+            assert!(load(&there, &LoadOptions::default()).unwrap_err().to_string().contains(name));
+        }
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file() {
+        let files = MemoryFiles::default();
+        files.insert("some/where/b.txt", *b"old");
+        let path = files.path("./some").join("where/b.txt");
+        assert!(atomic(&path, |_| Err(Error::file("b", "no more"))).is_err());
+        assert_eq!(&*files.get("some/where/b.txt").unwrap(), b"old");
+        // Another store has files of its own.
+        assert!(path.exists() && !MemoryFiles::default().path("some/where/b.txt").exists());
+        assert_eq!(files.remove_folder("some").len(), 1);
+    }
+}
