@@ -3,8 +3,8 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::near::{AROUND, Near, whole};
-use crate::{Directions, PIT, STEPS, VOID};
+use crate::near::{NEIGHBOURS, Near, whole};
+use crate::{D8, Directions, PIT, VOID};
 use thalweg_core::base::cast::share_of;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
@@ -189,7 +189,7 @@ const DONE: u8 = u8::MAX;
 impl Cascade {
     fn over(directions: &Directions) -> Self {
         let cols = directions.cols();
-        Self { topology: directions.topology(), cols, offsets: STEPS.map(|[di, dj]| di * cols as isize + dj) }
+        Self { topology: directions.topology(), cols, offsets: D8::OFFSETS.map(|[di, dj]| di * cols as isize + dj) }
     }
 
     /// Number of neighbours that drain to each cell.
@@ -234,7 +234,7 @@ impl Cascade {
         loop {
             let offset = *self.offsets.get(usize::from(codes[k]))?;
             let n = if self.topology.is_looped() {
-                self.topology.beside(start + k, STEPS[usize::from(codes[k])]).wrapping_sub(start)
+                self.topology.beside(start + k, D8::OFFSETS[usize::from(codes[k])]).wrapping_sub(start)
             } else {
                 k.wrapping_add_signed(offset)
             };
@@ -255,7 +255,7 @@ impl Cascade {
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn count(near: &[Vec<u8>; 3], counts: &mut [u8]) {
     let len = counts.len();
-    let around = AROUND.map(|[row, shift]| &near[row][shift..shift + len]);
+    let around = NEIGHBOURS.map(|[row, shift]| &near[row][shift..shift + len]);
     for x in 0..len {
         let mut count = 0;
         for k in 0..8 {

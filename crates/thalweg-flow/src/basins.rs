@@ -1,7 +1,7 @@
 //! Basins: which cells drain to the same place.
 
 use crate::streams::check;
-use crate::{Directions, Land, STEPS, VOID, around};
+use crate::{D8, Directions, Land, Neighbourhood, OUT, VOID};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 
@@ -9,7 +9,7 @@ use thalweg_core::terrain::field::Field;
 /// the north, and columns from the west, first meet a basin; 0 in the sea, where there is no data, and for
 /// what runs in a circle.
 ///
-/// An outlet is a cell where a path ends: [`OUT`](crate::OUT), or [`PIT`](crate::PIT) on ground that was not
+/// An outlet is a cell where a path ends: [`OUT`], or [`PIT`](crate::PIT) on ground that was not
 /// filled.
 ///
 /// # Errors
@@ -57,9 +57,9 @@ pub fn catchment(directions: &Directions, cell: [usize; 2]) -> Result<Field<bool
     inside[(i, j)] = true;
     let mut stack = vec![cell];
     while let Some(cell) = stack.pop() {
-        for (d, [r, c]) in around(directions.topology(), cell) {
+        for (direction, [r, c]) in Neighbourhood::new(directions.topology(), cell) {
             // It drains here if it points the opposite way.
-            if usize::from(directions[(r, c)]) == d ^ 4 && !inside[(r, c)] {
+            if directions[(r, c)] == direction.opposite().code() && !inside[(r, c)] {
                 inside[(r, c)] = true;
                 stack.push([r, c]);
             }
@@ -85,14 +85,14 @@ pub fn spread(directions: &Directions, labels: &mut Field<u32>, circle: u32) {
     let codes = directions.as_slice();
     let labels = labels.as_mut_slice();
     let mut offsets = [0; 256];
-    for (offset, [di, dj]) in offsets.iter_mut().zip(STEPS) {
+    for (offset, [di, dj]) in offsets.iter_mut().zip(D8::OFFSETS) {
         *offset = di * cols as isize + dj;
     }
     let mut far = vec![0u32; codes.len()];
     for k in 0..codes.len() {
         let offset = offsets[usize::from(codes[k])];
-        let next = match STEPS.get(usize::from(codes[k])).filter(|_| topology.is_looped()) {
-            Some(step) => topology.beside(k, *step),
+        let next = match D8::from_code(codes[k]).filter(|_| topology.is_looped()) {
+            Some(direction) => topology.beside(k, direction.offset()),
             None => k.wrapping_add_signed(offset),
         };
         far[k] = match far.get(next) {
@@ -123,6 +123,6 @@ pub fn spread(directions: &Directions, labels: &mut Field<u32>, circle: u32) {
             // In a circle the path has come back to its own cell: that now ends it.
         }
         // No path ends where a cell drains to another, unless it is in a circle.
-        labels[k] = if usize::from(codes[end as usize]) < STEPS.len() { circle } else { labels[end as usize] };
+        labels[k] = if codes[end as usize] < OUT { circle } else { labels[end as usize] };
     }
 }

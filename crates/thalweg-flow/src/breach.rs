@@ -239,7 +239,7 @@ impl<'a> Search<'a> {
             let allowed = cut as f64 <= self.depth && cost <= self.volume && near;
             let spared = cut > 0 && self.floors.is_some_and(|floor| floor(r * cols + c) > height);
             if self.parts[(r, c)] != Part::Void && allowed && !spared {
-                let way = (cost, here.length.saturating_add(WHOLE_LENGTHS[d % 2]));
+                let way = (cost, here.length.saturating_add(WHOLE_LENGTHS[usize::from(d.is_diagonal())]));
                 self.visit((r * cols + c) as u32, here.start, place, way);
             }
         }

@@ -3,7 +3,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::near::{AROUND, BLOCK, Block, HERE, Near, WALL, block, heights, whole};
+use crate::near::{BLOCK, Block, HERE, NEIGHBOURS, Near, WALL, block, heights, whole};
 use crate::{Directions, Land, OUT, PIT, Part, VOID, flats};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Topology;
@@ -110,13 +110,13 @@ fn lowest(near: &[Vec<i32>; 3], j: usize, here: &Block<i32>, odd: usize) -> (Blo
     let mut low = *here;
     let mut bits = [0; BLOCK];
     for k in [odd, odd + 2, odd + 4, odd + 6] {
-        let height = block(near, AROUND[k], j);
+        let height = block(near, NEIGHBOURS[k], j);
         for x in 0..BLOCK {
             low[x] = low[x].min(height[x]);
         }
     }
     for k in [odd, odd + 2, odd + 4, odd + 6] {
-        let height = block(near, AROUND[k], j);
+        let height = block(near, NEIGHBOURS[k], j);
         for x in 0..BLOCK {
             bits[x] |= i32::from(height[x] == low[x] && height[x] < here[x]) << k;
         }

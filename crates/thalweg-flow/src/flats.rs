@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::{Directions, Land, PIT, STEPS, VOID};
+use crate::{D8, Directions, Land, PIT, VOID};
 use thalweg_core::terrain::grid::Topology;
 use thalweg_core::terrain::height::Height;
 
@@ -80,7 +80,7 @@ struct Flats<'a> {
 impl<'a> Flats<'a> {
     fn new(land: &'a Land<'a>, codes: &'a mut [u8], first_row: usize) -> Self {
         let cols = land.grid.cols();
-        let offsets = STEPS.map(|[di, dj]| di * cols as isize + dj);
+        let offsets = D8::OFFSETS.map(|[di, dj]| di * cols as isize + dj);
         let rows = codes.len() / cols.max(1);
         let mut looped = land.grid.topology().looped;
         // A band's rows are looped with others; those wait.
@@ -259,7 +259,7 @@ impl Shape {
         let inside = i > 0 && i + 1 < self.rows && j > 0 && j + 1 < self.cols;
         if !inside && (self.looped[0] | self.looped[1]) {
             let topology = Topology { size: [self.rows, self.cols], looped: self.looped };
-            for (d, step) in STEPS.iter().enumerate() {
+            for (d, step) in D8::OFFSETS.iter().enumerate() {
                 if let Some([r, c]) = topology.cell([i, j], *step) {
                     visit(d, r * self.cols + c);
                 }
@@ -267,7 +267,7 @@ impl Shape {
             return;
         }
         for d in 0..8 {
-            let [di, dj] = STEPS[d];
+            let [di, dj] = D8::OFFSETS[d];
             if inside || (i.wrapping_add_signed(di) < self.rows && j.wrapping_add_signed(dj) < self.cols) {
                 visit(d, k.wrapping_add_signed(self.offsets[d]));
             }

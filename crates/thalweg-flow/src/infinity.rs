@@ -2,7 +2,7 @@
 
 use std::f64::consts::FRAC_PI_4;
 
-use crate::{Directions, Land, STEPS, VOID, leads_to};
+use crate::{D8, Directions, Land, VOID, leads_to};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Topology;
@@ -24,9 +24,14 @@ const MULTIPLES: [f32; 9] = {
     angles
 };
 
-/// Number of the neighbour at `k` × 45° counter-clockwise from the east; neighbours are numbered clockwise.
+/// Code of the neighbour at `k` × 45° counter-clockwise from the east; codes are clockwise.
 fn neighbour(k: usize) -> u8 {
     ((8 - k % 8) % 8) as u8
+}
+
+/// The multiple of 45° counter-clockwise from the east at which a neighbour lies: the inverse of [`neighbour`].
+fn multiple(direction: D8) -> usize {
+    (8 - direction.index()) % 8
 }
 
 /// For each cell the direction of steepest descent in radians counter-clockwise from the east, 0 to less than 2π, or
@@ -39,10 +44,8 @@ fn neighbour(k: usize) -> u8 {
 pub fn angles(land: &Land<'_>, directions: &Directions) -> Field<f32> {
     Field::generate(directions.size(), |i, j| {
         let code = directions[(i, j)];
-        if usize::from(code) >= STEPS.len() {
-            return NONE;
-        }
-        steepest(land, directions, i, j).unwrap_or(MULTIPLES[(8 - usize::from(code)) % 8])
+        let Some(direction) = D8::from_code(code) else { return NONE };
+        steepest(land, directions, i, j).unwrap_or(MULTIPLES[multiple(direction)])
     })
 }
 
@@ -53,16 +56,17 @@ fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Opt
     let [rows, cols] = directions.size();
     if (1..rows - 1).contains(&i) && (1..cols - 1).contains(&j) {
         let k = i * cols + j;
-        for (d, [down, across]) in STEPS.iter().enumerate() {
+        for direction in D8::ALL {
+            let [down, across] = direction.offset();
             let to = k.wrapping_add_signed(down * cols as isize + across);
             if directions[to] != VOID {
-                falls[(8 - d) % 8] = here - f64::from(land.ground[to].0);
+                falls[multiple(direction)] = here - f64::from(land.ground[to].0);
             }
         }
     } else {
-        for (d, [r, c]) in land.around(i, j) {
+        for (direction, [r, c]) in land.around(i, j) {
             if directions[(r, c)] != VOID {
-                falls[(8 - d) % 8] = here - f64::from(land.ground[(r, c)].0);
+                falls[multiple(direction)] = here - f64::from(land.ground[(r, c)].0);
             }
         }
     }
@@ -116,9 +120,9 @@ fn facet(falls: &[f64; 9], k: usize) -> Facet {
     }
 }
 
-/// The two neighbours on either side of an angle, by their numbers in [`STEPS`], with their parts of [`WHOLE`], which sum to it; `None`
-/// for [`NONE`] or what is not within 0 to less than 2π. The first is the next clockwise; the second's part is the angle from the
-/// first over 45°, 0 where the angle is that of the first.
+/// The two neighbours on either side of an angle, by their codes, with their parts of [`WHOLE`], which sum to it;
+/// `None` for [`NONE`] or what is not within 0 to less than 2π. The first is the next clockwise; the second's part is
+/// the angle from the first over 45°, 0 where the angle is that of the first.
 pub fn share(angle: f32) -> Option<[(u8, u32); 2]> {
     let k = MULTIPLES.partition_point(|multiple| *multiple <= angle).checked_sub(1).filter(|k| *k < 8)?;
     let [low, high] = [MULTIPLES[k], MULTIPLES[k + 1]].map(f64::from);
@@ -208,7 +212,7 @@ pub fn accumulate(directions: &Directions, angles: &Field<f32>, weights: &Field<
 /// Index of neighbour `to` of cell `k`, if it is inside.
 fn beside(directions: &Directions, k: usize, to: u8) -> Option<usize> {
     let cols = directions.cols();
-    let [i, j] = directions.topology().cell([k / cols, k % cols], STEPS[usize::from(to)])?;
+    let [i, j] = directions.topology().cell([k / cols, k % cols], D8::OFFSETS[usize::from(to)])?;
     Some(i * cols + j)
 }
 
@@ -229,9 +233,10 @@ mod tests {
     /// The same of the eight facets side by side.
     fn plain(land: &Land<'_>, directions: &Directions, [i, j]: [usize; 2]) -> Option<f32> {
         let mut falls = [0.0; 9];
-        for (d, cell) in land.around(i, j) {
+        for (direction, cell) in land.around(i, j) {
             if directions[(cell[0], cell[1])] != VOID {
-                falls[(8 - d) % 8] = f64::from(land.ground[(i, j)].0) - f64::from(land.ground[(cell[0], cell[1])].0);
+                falls[multiple(direction)] =
+                    f64::from(land.ground[(i, j)].0) - f64::from(land.ground[(cell[0], cell[1])].0);
             }
         }
         falls[8] = falls[0];

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::{around, lot};
+use crate::{Neighbourhood, lot};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::field::Field;
@@ -151,9 +151,9 @@ impl<'a> Land<'a> {
         row.iter().all(|part| *part == Part::Inside)
     }
 
-    /// The neighbours of cell (row, column) inside the grid: their numbers in [`STEPS`](crate::STEPS), and their cells.
-    pub fn around(&self, i: usize, j: usize) -> impl Iterator<Item = (usize, [usize; 2])> + use<> {
-        around(self.grid.topology(), [i, j])
+    /// The neighbours of cell (row, column) that exist, each with its direction.
+    pub fn around(&self, i: usize, j: usize) -> Neighbourhood {
+        Neighbourhood::new(self.grid.topology(), [i, j])
     }
 
     /// Which of `count` equals (1 or more) to take at cell (row, column), 0 to count − 1: by a hash of its world cell.

@@ -1,9 +1,10 @@
 //! Where water goes: depressions, directions, accumulation, basins, streams. Pure functions over a [`Land`].
 //!
-//! Every function is exact and gives the same bits for any number of threads. Neighbours are numbered clockwise from the
-//! east, 0 to 7, so that neighbour k's ESRI code is 2ᵏ, odd ones are diagonal, and k's opposite is `k ^ 4`. Equals among
-//! neighbours are told apart by a hash of the world cell ([`Land::pick`]), never by the order of a scan. Where the grid's edges are
-//! looped, neighbours are those of its [`Topology`](thalweg_core::terrain::grid::Topology): functions here know no seam.
+//! Every function is exact and gives the same bits for any number of threads. Neighbours have the codes of [`D8`]:
+//! clockwise from the east, 0 to 7, so that odd ones are diagonal and, in kernels that count with codes, k's opposite
+//! is `k ^ 4`. Equals among neighbours are told apart by a hash of the world cell ([`Land::pick`]), never by the order
+//! of a scan. Where the grid's edges are looped, neighbours are those of its
+//! [`Topology`](thalweg_core::terrain::grid::Topology): functions here know no seam.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
@@ -36,6 +37,5 @@ pub use drainage::Drainage;
 pub use land::{Land, Part};
 pub use links::Link;
 
-pub(crate) use steps::NEARNESS;
-pub use steps::{Directions, LENGTHS, OUT, PIT, STEPS, VOID, around, downstream};
-pub use steps::{LENGTHS_F32, leads_to, lot};
+pub use steps::{Directions, downstream, leads_to, lot};
+pub use thalweg_core::terrain::d8::{D8, Neighbourhood, OUT, PIT, VOID};

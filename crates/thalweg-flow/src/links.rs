@@ -1,7 +1,7 @@
 //! Streams as things: [`Link`]s from source or junction to the next junction or outlet.
 
 use crate::streams::{check, donors, onward, shreve_of, strahler_of};
-use crate::{Directions, LENGTHS, Land};
+use crate::{D8, Directions, Land};
 use thalweg_core::base::error::Result;
 use thalweg_core::terrain::field::Field;
 
@@ -50,7 +50,7 @@ impl Link {
 fn steps(cells: &[[usize; 2]]) -> f64 {
     let diagonal = cells.windows(2).filter(|pair| pair[0][0] != pair[1][0] && pair[0][1] != pair[1][1]).count();
     let straight = cells.len().saturating_sub(1) - diagonal;
-    straight as f64 + LENGTHS[1] * diagonal as f64
+    straight as f64 + D8::DISTANCES[1] * diagonal as f64
 }
 
 /// The links of the network of `streams`, numbered by their first cells from north to south, west to east.
@@ -221,7 +221,7 @@ mod tests {
             downstream: None,
         };
         // Five columns on, three rows up, over the seam of the rows; three steps are diagonal.
-        let want = (2.0 + 3.0 * LENGTHS[1]) / 34f64.sqrt();
+        let want = (2.0 + 3.0 * D8::DISTANCES[1]) / 34f64.sqrt();
         for from in 0..16 {
             assert!((link(from).sinuosity() - want).abs() < 1e-12, "{from}: {}", link(from).sinuosity());
         }

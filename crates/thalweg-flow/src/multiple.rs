@@ -3,7 +3,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::{Directions, Land, NEARNESS, STEPS, VOID};
+use crate::{D8, Directions, Land, VOID};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::terrain::field::Field;
@@ -156,7 +156,7 @@ fn count(rows: &[Row; 3], givers: &mut [u8]) {
     let cols = givers.len();
     let here = &rows[1].taking[1..=cols];
     givers.fill(0);
-    for (k, [di, dj]) in STEPS.iter().enumerate() {
+    for (k, [di, dj]) in D8::OFFSETS.iter().enumerate() {
         let row = &rows[(1 + di) as usize];
         let from = (1 + dj) as usize;
         let (giving, code) = (&row.giving[from..from + cols], &row.code[from..from + cols]);
@@ -175,7 +175,7 @@ fn run_down(surface: &Surface<'_>, givers: &mut [u8], sums: &mut [i64], order: &
     /// In place of the number of givers: taken.
     const TAKEN: u8 = u8::MAX;
     let cols = surface.cols;
-    let steps = STEPS.map(|[di, dj]| di * cols as isize + dj);
+    let steps = D8::OFFSETS.map(|[di, dj]| di * cols as isize + dj);
     let mut free: Vec<u32> = Vec::new();
     for head in 0..givers.len() {
         if surface.codes[head] == VOID {
@@ -243,7 +243,7 @@ fn around(surface: &Surface<'_>, k: usize, steps: &[isize; 8]) -> ([i32; 8], [us
         }
         return (near, at);
     }
-    for (d, step) in STEPS.iter().enumerate() {
+    for (d, step) in D8::OFFSETS.iter().enumerate() {
         let Some([r, c]) = surface.topology.cell([i as usize, j as usize], *step) else { continue };
         at[d] = r * surface.cols + c;
         if surface.codes[at[d]] != VOID {
@@ -259,7 +259,7 @@ fn split(here: i32, near: &[i32; 8], steepest: usize, exponent: f32) -> [f64; 8]
     let mut fall = [0.0f32; 8];
     for d in 0..8 {
         // A fall of 1 in place of none keeps logarithms finite; its weight is then not used.
-        fall[d] = (here - near[d]).max(1) as f32 * NEARNESS[d % 2];
+        fall[d] = (here - near[d]).max(1) as f32 * D8::INVERSE_DISTANCES_F32[d % 2];
     }
     let top = log2(fall[steepest]);
     let mut weight = [0.0f32; 8];
@@ -306,11 +306,11 @@ mod tests {
         }
         let lower: Vec<(usize, f64)> = land
             .around(k / cols, k % cols)
-            .map(|(d, [r, c])| (d, r * cols + c))
+            .map(|(direction, [r, c])| (direction, r * cols + c))
             .filter(|(_, n)| heights[*n] < heights[k] && directions[*n] != VOID)
-            .map(|(d, n)| {
+            .map(|(direction, n)| {
                 let fall = heights[k].metres() - heights[n].metres();
-                (n, (fall / if d % 2 == 0 { 1.0 } else { std::f64::consts::SQRT_2 }).powf(p))
+                (n, (fall / direction.distance()).powf(p))
             })
             .collect();
         let total: f64 = lower.iter().map(|(_, w)| w).sum();

@@ -2,7 +2,7 @@
 
 use multiversion::multiversion;
 
-use crate::{Part, STEPS};
+use crate::{D8, Part};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Topology;
 use thalweg_core::terrain::height::Height;
@@ -19,15 +19,16 @@ pub const WALL: i32 = i32::MAX;
 /// Where the cell itself stands in [`Near`]'s rows: row, and columns to skip.
 pub const HERE: [usize; 2] = [1, 1];
 
-/// Where neighbours 0 to 7 stand in [`Near`]'s rows.
-pub const AROUND: [[usize; 2]; 8] = {
-    let mut around = [HERE; 8];
+/// Position of each neighbour in [`Near`]'s rows, by its code: row, and columns to skip.
+pub const NEIGHBOURS: [[usize; 2]; 8] = {
+    let mut positions = [HERE; 8];
     let mut k = 0;
     while k < 8 {
-        around[k] = [HERE[0].wrapping_add_signed(STEPS[k][0]), HERE[1].wrapping_add_signed(STEPS[k][1])];
+        let [down, right] = D8::OFFSETS[k];
+        positions[k] = [HERE[0].wrapping_add_signed(down), HERE[1].wrapping_add_signed(right)];
         k += 1;
     }
-    around
+    positions
 };
 
 /// A row and its northern and southern neighbours, each with one cell before it and at least one after it: wall, or where columns are

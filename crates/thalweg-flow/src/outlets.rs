@@ -2,7 +2,7 @@
 
 use crate::breach::{Allowance, breach_hollows};
 use crate::depressions::stand_in;
-use crate::{Directions, Drainage, Land, OUT, Part, accumulate, around, d8, fill};
+use crate::{Directions, Drainage, Land, Neighbourhood, OUT, Part, accumulate, d8, fill};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Topology;
@@ -236,7 +236,7 @@ fn each_piece(
         let mut next = 0;
         while let Some(k) = cells.get(next).map(|k| *k as usize) {
             next += 1;
-            for (_, [r, c]) in around(topology, [k / cols, k % cols]) {
+            for (_, [r, c]) in Neighbourhood::new(topology, [k / cols, k % cols]) {
                 if !seen[r * cols + c] && alike(first, r * cols + c) {
                     seen[r * cols + c] = true;
                     cells.push((r * cols + c) as u32);

@@ -6,9 +6,9 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::near::{AROUND, BLOCK, HERE, Near, WALL, block, heights, whole};
+use crate::near::{BLOCK, HERE, NEIGHBOURS, Near, WALL, block, heights, whole};
 use crate::passes::{self, OUTSIDE_BASIN, Pass};
-use crate::{Land, Part, STEPS};
+use crate::{D8, Land, Part};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Topology;
 use thalweg_core::terrain::height::Height;
@@ -121,7 +121,7 @@ impl PitBasins {
             let here = basin(start + x);
             let mut rest = apart;
             while rest != 0 {
-                let there = basin(topology.beside(start + x, STEPS[rest.trailing_zeros() as usize]));
+                let there = basin(topology.beside(start + x, D8::OFFSETS[rest.trailing_zeros() as usize]));
                 if there != here {
                     passes.push(Pass { ends: [here, there], level: ground[x].0 });
                 }
@@ -157,7 +157,7 @@ fn compare(near: &[Vec<i32>; 3], lower: &mut [u8]) {
         let here = block(near, HERE, j);
         let mut mask = [0; BLOCK];
         for k in 0..4 {
-            let (later, earlier) = (block(near, AROUND[k], j), block(near, AROUND[k + 4], j));
+            let (later, earlier) = (block(near, NEIGHBOURS[k], j), block(near, NEIGHBOURS[k + 4], j));
             for x in 0..BLOCK {
                 mask[x] |= i32::from(later[x] < here[x]) << k;
                 mask[x] |= i32::from(earlier[x] <= here[x]) << (k + 4);
@@ -174,7 +174,7 @@ fn compare(near: &[Vec<i32>; 3], lower: &mut [u8]) {
 fn compare_across(topology: Topology, near: &Near<i32>, i: usize, lower: &mut [u8]) {
     let [rows, cols] = topology.size;
     let mut compare = |j: usize, k: usize| {
-        let [row, shift] = AROUND[k];
+        let [row, shift] = NEIGHBOURS[k];
         let (here, there) = (near.rows[1][j + 1], near.rows[row][j + shift]);
         // Those that come earlier without a seam, 4 to 7, come later, and the other way round.
         let is_lower = there < here || (there == here && k < 4);
@@ -227,11 +227,13 @@ fn descend(topology: Topology, start: usize, parts: &[Part], masks: &[u8], label
 /// Index of neighbour `k` of cell `at`, both counted from `start` on, and wrapped where the neighbour comes before that.
 #[inline(always)]
 fn step(topology: Topology, start: usize, at: usize, k: usize) -> usize {
-    topology.beside(start + at, STEPS[k]).wrapping_sub(start)
+    topology.beside(start + at, D8::OFFSETS[k]).wrapping_sub(start)
 }
 
-/// The neighbours, first those that a scan has passed: they have their label already.
-const ORDER: [usize; 8] = [4, 6, 5, 7, 0, 2, 3, 1];
+/// The neighbours in the order in which [`DOWN`] prefers them: first those that a scan has passed, for they have their
+/// label already, and straight ones before diagonal ones.
+const ORDER: [D8; 8] =
+    [D8::West, D8::North, D8::NorthWest, D8::NorthEast, D8::East, D8::South, D8::SouthWest, D8::SouthEast];
 
 /// A lower neighbour for each set of lower ones. Any will do.
 const DOWN: [usize; 256] = {
@@ -239,10 +241,10 @@ const DOWN: [usize; 256] = {
     let mut mask = 1;
     while mask < 256 {
         let mut x = 0;
-        while mask >> ORDER[x] & 1 == 0 {
+        while mask >> ORDER[x].code() & 1 == 0 {
             x += 1;
         }
-        table[mask] = ORDER[x];
+        table[mask] = ORDER[x].index();
         mask += 1;
     }
     table
@@ -257,9 +259,10 @@ const APART: [u8; 256] = {
         let mut seen = 0;
         let mut x = 0;
         while x < 8 {
-            if mask >> ORDER[x] & 1 == 1 && seen >> ORDER[x] & 1 == 0 {
-                table[mask] |= 1 << ORDER[x];
-                seen |= group(mask, 1 << ORDER[x]);
+            let k = ORDER[x].code();
+            if mask >> k & 1 == 1 && seen >> k & 1 == 0 {
+                table[mask] |= 1 << k;
+                seen |= group(mask, 1 << k);
             }
             x += 1;
         }

@@ -3,7 +3,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::near::{AROUND, BLOCK, HERE, Near, WALL, block, heights, whole};
+use crate::near::{BLOCK, HERE, NEIGHBOURS, Near, WALL, block, heights, whole};
 use crate::{Land, Part, lot};
 use thalweg_core::terrain::field::Field;
 
@@ -98,7 +98,7 @@ fn mark(near: &[Vec<i32>; 3], labels: &[Vec<u32>; 3], marks: &mut [u8]) {
         let (here, label) = (block(near, HERE, j), block(labels, HERE, j));
         let (mut lower, mut equal, mut other) = ([0i32; BLOCK], [0i32; BLOCK], [0i32; BLOCK]);
         for k in 0..8 {
-            let (height, beside) = (block(near, AROUND[k], j), block(labels, AROUND[k], j));
+            let (height, beside) = (block(near, NEIGHBOURS[k], j), block(labels, NEIGHBOURS[k], j));
             for x in 0..BLOCK {
                 lower[x] |= i32::from(height[x] < here[x]) << k;
                 let differs = i32::from(beside[x] != label[x]);

@@ -1,6 +1,6 @@
 //! Streams cell by cell: where they are, their orders, and lengths along the flow.
 
-use crate::{Directions, LENGTHS, Land, OUT, VOID, accumulate, around};
+use crate::{D8, Directions, Land, Neighbourhood, OUT, VOID, accumulate};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Topology;
@@ -85,8 +85,8 @@ pub(super) fn donors<'a>(
     k: usize,
 ) -> impl Iterator<Item = usize> + 'a {
     let cols = directions.cols();
-    around(directions.topology(), [k / cols, k % cols]).filter_map(move |(step, [r, c])| {
-        let comes = usize::from(directions[(r, c)]) == step ^ 4 && streams[(r, c)];
+    Neighbourhood::new(directions.topology(), [k / cols, k % cols]).filter_map(move |(direction, [r, c])| {
+        let comes = directions[(r, c)] == direction.opposite().code() && streams[(r, c)];
         comes.then_some(r * cols + c)
     })
 }
@@ -128,16 +128,16 @@ pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
 
 /// Metres from a cell to the neighbour in that direction.
 fn step(direction: u8, cell: f64) -> f64 {
-    LENGTHS[usize::from(direction % 2)] * cell
+    D8::DISTANCES[usize::from(direction % 2)] * cell
 }
 
 /// Directions as ESRI codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves or stays, 255 where there
 /// is no data.
 pub fn esri(directions: &Directions) -> Field<u8> {
-    directions.map(|code| match *code {
-        code if code < OUT => 1 << code,
-        VOID => 255,
-        _ => 0,
+    directions.map(|code| match (D8::from_code(*code), *code) {
+        (Some(direction), _) => direction.to_esri(),
+        (None, VOID) => 255,
+        (None, _) => 0,
     })
 }
 
@@ -148,16 +148,17 @@ pub fn esri(directions: &Directions) -> Field<u8> {
 /// A number that is no code, by its cell.
 pub fn from_esri(codes: &Field<u8>, looped: [bool; 2]) -> Result<Directions> {
     let (topology, cols) = (Topology { size: codes.size(), looped }, codes.cols());
-    if let Some(k) = codes.as_slice().iter().position(|code| !matches!(*code, 0 | VOID) && !code.is_power_of_two()) {
+    if let Some(k) =
+        codes.as_slice().iter().position(|code| !matches!(*code, 0 | VOID) && D8::from_esri(*code).is_none())
+    {
         let name = format!("direction at row {}, column {}", k / cols, k % cols);
         return Err(Error::value(name, codes[k], "0, 1, 2, 4, 8, 16, 32, 64, 128, 255 (ESRI)"));
     }
     let numbers = Field::generate(codes.size(), |i, j| match codes[(i, j)] {
         VOID => VOID,
-        0 => OUT,
         code => {
-            let step = code.trailing_zeros() as usize;
-            if around(topology, [i, j]).any(|(k, _)| k == step) { step as u8 } else { OUT }
+            let inside = |direction: &D8| topology.cell([i, j], direction.offset()).is_some();
+            D8::from_esri(code).filter(inside).map_or(OUT, D8::code)
         }
     });
     Ok(Directions::from(numbers).looped(looped))

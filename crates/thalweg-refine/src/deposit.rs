@@ -10,7 +10,7 @@ use crate::plane::{Part, Plane};
 use crate::{Rules, beds};
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::terrain::height::UNITS_F32;
-use thalweg_flow::{LENGTHS_F32, STEPS};
+use thalweg_flow::D8;
 
 /// Lengths of the fans that a level makes, in cells.
 const FANS: [f32; 2] = [2.5, 5.0];
@@ -121,10 +121,11 @@ pub(super) fn raise(
         for Want { cell: [i, j], height } in wants.iter().filter(inside) {
             let is_river = known.flags.at(*i, *j) & RIVER != 0;
             let mut most = *height;
-            for (k, [di, dj]) in STEPS.iter().enumerate() {
-                let (r, c) = (i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj));
-                let drains_here = usize::from(codes.at(r, c)) == k ^ 4;
-                if drains_here || is_river && usize::from(codes.at(*i, *j)) != k {
+            for direction in D8::ALL {
+                let [di, dj] = direction.offset();
+                let (r, c) = (i.wrapping_add_signed(di), j.wrapping_add_signed(dj));
+                let drains_here = codes.at(r, c) == direction.opposite().code();
+                if drains_here || is_river && codes.at(*i, *j) != direction.code() {
                     most = most.min(ground.at(r, c).wrapping_sub(fall));
                 }
             }
@@ -144,15 +145,15 @@ fn cone(rules: &Rules, width: f32, known: &Known<'_>, head: [usize; 2]) -> Optio
     let (mut at, mut run) = (head, 0.0f32);
     let mut way = Vec::new();
     for _ in 0..STEPS_DOWN {
-        let code = usize::from(known.receivers.at(at[0], at[1]));
-        let [di, dj] = STEPS.get(code)?;
+        let direction = D8::from_code(known.receivers.at(at[0], at[1]))?;
+        let [di, dj] = direction.offset();
         let own = known.area.at(at[0], at[1]);
-        let next = [at[0].wrapping_add_signed(*di), at[1].wrapping_add_signed(*dj)];
+        let next = [at[0].wrapping_add_signed(di), at[1].wrapping_add_signed(dj)];
         let flags = known.flags.at(next[0], next[1]);
         if flags & (RIVER | SEA | MOUTH) != RIVER {
             return None;
         }
-        run += LENGTHS_F32[code % 2];
+        run += direction.distance_f32();
         let river = known.area.at(next[0], next[1]);
         if river >= LARGER * own {
             // As long as the fan wants to be, and not from a cell further down, too.
@@ -183,7 +184,7 @@ fn cone(rules: &Rules, width: f32, known: &Known<'_>, head: [usize; 2]) -> Optio
 
 /// Length of a river's cell's own step, in cells.
 fn first_step(known: &Known<'_>, [i, j]: [usize; 2]) -> f32 {
-    LENGTHS_F32[usize::from(known.receivers.at(i, j) % 2)]
+    D8::DISTANCES_F32[usize::from(known.receivers.at(i, j) % 2)]
 }
 
 impl Cone {

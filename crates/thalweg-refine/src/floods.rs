@@ -12,7 +12,7 @@ use crate::plane::{Part, Plane};
 use crate::{Rules, beds};
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::terrain::height::UNITS_F32;
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 
 /// Half widths of the floors that a level's floods lie on, in cells.
 const WIDTHS: [f32; 2] = [3.2, 6.4];
@@ -108,10 +108,11 @@ impl River {
         let thinning = std::f32::consts::LOG2_E / self.half;
         stack.push((self.at, 0));
         while let Some(([i, j], steps)) = stack.pop() {
-            for (k, [di, dj]) in STEPS.iter().enumerate() {
-                let [r, c] = [i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj)];
+            for direction in D8::ALL {
+                let [di, dj] = direction.offset();
+                let [r, c] = [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)];
                 let inside = beyond.rows.contains(&r) && beyond.cols.contains(&c);
-                if !inside || usize::from(codes.at(r, c)) != k ^ 4 {
+                if !inside || codes.at(r, c) != direction.opposite().code() {
                     continue;
                 }
                 let (flags, area) = (known.flags.at(r, c), known.area.at(r, c));

@@ -5,7 +5,7 @@ use crate::plane::{Part, Plane};
 use crate::rock::Rock;
 use crate::{Rules, beds};
 use thalweg_core::terrain::height::UNITS_F32;
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 
 /// Half widths, in cells, of the floors that a level makes: narrower ones show as scallops, wider ones were made by the levels before.
 const WIDTHS: [f32; 2] = [1.6, 2.6];
@@ -43,7 +43,7 @@ pub(super) fn steepness(
                 continue;
             }
             let half = half.min(WIDTHS[1]);
-            let [di, dj] = STEPS.get(usize::from(codes.at(i, j))).copied().unwrap_or_default();
+            let [di, dj] = D8::from_code(codes.at(i, j)).map(D8::offset).unwrap_or_default();
             let receiver = ground.at(i.wrapping_add_signed(di), j.wrapping_add_signed(dj));
             let fall = ground.at(i, j).wrapping_sub(receiver) as f32;
             let floor = (unit * rules.rise).max(1.5 * fall);

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use thalweg_core::terrain::field::{Field, Size, Window};
 use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_flow::{around, downstream};
+use thalweg_flow::{Neighbourhood, downstream};
 
 /// A hollow of level 0 is a lake where water would stand so deep or deeper at its deepest, in metres; others are filled.
 pub const LEAST_LAKE_DEPTH: f64 = 2.0;
@@ -117,10 +117,10 @@ fn lead_to(exit: usize, size: [usize; 2], inside: &mut dyn FnMut(usize) -> bool,
     let mut done = BTreeSet::from([exit]);
     let mut queue = VecDeque::from([exit]);
     while let Some(k) = queue.pop_front() {
-        for (step, [i, j]) in around(size, [k / cols, k % cols]) {
+        for (direction, [i, j]) in Neighbourhood::new(size, [k / cols, k % cols]) {
             let n = i * cols + j;
             if inside(n) && done.insert(n) {
-                directions.as_mut_slice()[n] = (step ^ 4) as u8;
+                directions.as_mut_slice()[n] = direction.opposite().code();
                 queue.push_back(n);
             }
         }
@@ -142,5 +142,5 @@ pub(super) fn ways_out(found: &[Found], filled: &Field<Height>, directions: &Fie
 
 /// The neighbours of a cell.
 pub(super) fn beside(size: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
-    around(size, [k / size[1], k % size[1]]).map(move |(_, [i, j])| i * size[1] + j)
+    Neighbourhood::new(size, [k / size[1], k % size[1]]).map(move |(_, [i, j])| i * size[1] + j)
 }

@@ -6,7 +6,7 @@ use crate::{Frame, LocalWindow, Rect, Rules, beds};
 use thalweg_core::base::cast;
 use thalweg_core::base::power::log2;
 use thalweg_core::terrain::height::Height;
-use thalweg_flow::{OUT, STEPS};
+use thalweg_flow::{D8, OUT};
 use thalweg_noise::gradient::{mix, noise};
 
 /// What a coarse cell is to the finer level.
@@ -90,21 +90,20 @@ impl Nodes {
         self.nodes[k].carved = true;
     }
 
-    /// The cells that drain into a cell: the number of the neighbour, and its node.
+    /// The cells that drain into a cell: the direction of the neighbour, and its node.
     #[inline]
-    pub fn donors(&self, [i, j]: [i64; 2]) -> impl Iterator<Item = (usize, &Node)> {
-        STEPS.iter().enumerate().filter_map(move |(k, [di, dj])| {
-            let node = self.get([i + *di as i64, j + *dj as i64])?;
-            (usize::from(node.code) == k ^ 4).then_some((k, node))
+    pub fn donors(&self, cell: [i64; 2]) -> impl Iterator<Item = (D8, &Node)> {
+        D8::ALL.iter().filter_map(move |direction| {
+            let node = self.get(direction.neighbour_of(cell))?;
+            (node.code == direction.opposite().code()).then_some((*direction, node))
         })
     }
 }
 
 /// The world's cell that a cell drains to.
 #[inline]
-pub(super) fn next([i, j]: [i64; 2], code: u8) -> Option<[i64; 2]> {
-    let [di, dj] = *STEPS.get(usize::from(code))?;
-    Some([i + di as i64, j + dj as i64])
+pub(super) fn next(cell: [i64; 2], code: u8) -> Option<[i64; 2]> {
+    Some(D8::from_code(code)?.neighbour_of(cell))
 }
 
 /// The part of the way down to its receiver at which a hill's, and a river's, bed lies at least, in 256ths: near the receiver, for a bed
@@ -280,10 +279,10 @@ impl<'a> Maker<'a> {
         let on = self.falls(at, next(cell, code));
         // What is upstream: the highest bed allowed, and the river that brings most. What is beside: water.
         let mut highest = i32::MAX;
-        let mut main: Option<(f32, usize, [i64; 2])> = None;
+        let mut main: Option<(f32, D8)> = None;
         let (mut coast, mut over) = (false, i32::MIN);
-        for (k, [di, dj]) in STEPS.iter().enumerate() {
-            let beside = [i + *di as i64, j + *dj as i64];
+        for direction in D8::ALL {
+            let beside = direction.neighbour_of(cell);
             let Some(from) = self.inside(beside) else { continue };
             if let Some((lake, level)) = window.lake(from) {
                 node.lake = if node.level == i32::MIN || node.lake == lake { lake } else { 0 };
@@ -293,16 +292,16 @@ impl<'a> Maker<'a> {
                 // Beside both it belongs to neither.
                 (node.lake, node.level, coast) = (0, node.level.max(self.sea), true);
             }
-            if usize::from(window.receivers[from]) != k ^ 4 || self.is_sea(from) {
+            if window.receivers[from] != direction.opposite().code() || self.is_sea(from) {
                 continue;
             }
             let river = self.is_river(from);
             let bed = lowest(self.surface(from), [z, on], river, self.unit);
             // Between the two beds there is room for the cells of the way, where units allow.
             highest = highest.min(bed.saturating_sub(((bed - z) >> 1).clamp(1, ROOM)));
-            let more = main.is_none_or(|(most, ..)| window.area[from] > most);
+            let more = main.is_none_or(|(most, _)| window.area[from] > most);
             if river && more {
-                main = Some((window.area[from], k, beside));
+                main = Some((window.area[from], direction));
             }
         }
         let to = next(cell, code).and_then(|to| self.inside(to));
@@ -344,7 +343,8 @@ impl<'a> Maker<'a> {
         }
         let dry = if node.wet == 15 { 15 } else { 15 ^ node.wet };
         node.child = if river && node.rim == 0 {
-            let child = self.corner(cell, main.map(|(_, k, donor)| (k, donor)), code, self.wander(cell, area, on));
+            let donor = main.map(|(_, direction)| direction);
+            let child = self.corner(cell, donor, code, self.wander(cell, area, on));
             if dry >> child & 1 == 1 { child } else { self.lowest_child(cell, &raw, dry) }
         } else {
             let rim = node.rim;
@@ -397,25 +397,21 @@ impl<'a> Maker<'a> {
 
     /// The child of a river's cell through which it goes: nearest to a quarter donor, half itself, a quarter receiver, so that corners are
     /// cut; moved across the river's way by `wander`.
-    fn corner(&self, cell: [i64; 2], donor: Option<(usize, [i64; 2])>, code: u8, wander: f32) -> u8 {
+    fn corner(&self, cell: [i64; 2], donor: Option<D8>, code: u8, wander: f32) -> u8 {
         let mut target = [0.0f32; 2];
         let mut shift = self.jitter(cell);
-        let mut add = |cell: [i64; 2], k: usize| {
-            let jitter = self.jitter(cell);
+        let add = |direction: D8| {
+            let jitter = self.jitter(direction.neighbour_of(cell));
             for axis in 0..2 {
-                target[axis] += 0.25 * STEPS[k][axis] as f32;
+                target[axis] += 0.25 * direction.offset()[axis] as f32;
                 shift[axis] += 0.6 * jitter[axis];
             }
         };
-        if let Some((k, donor)) = donor {
-            add(donor, k);
-        }
-        if let Some(to) = next(cell, code) {
-            add(to, usize::from(code));
-        }
+        let receiver = D8::from_code(code);
+        donor.into_iter().chain(receiver).for_each(add);
         // From the donor to the receiver, turned by a right angle.
-        let step = |k: usize, axis: usize| STEPS.get(k).map_or(0.0, |step| step[axis] as f32);
-        let way = [0, 1].map(|axis| step(code.into(), axis) - donor.map_or(0.0, |(k, _)| step(k, axis)));
+        let step = |direction: Option<D8>, axis: usize| direction.map_or(0.0, |to| to.offset()[axis] as f32);
+        let way = [0, 1].map(|axis| step(receiver, axis) - step(donor, axis));
         let length = (way[0] * way[0] + way[1] * way[1]).sqrt().max(1.0);
         let across = [-way[1] * (wander / length), way[0] * (wander / length)];
         let side = |axis: usize| u8::from(target[axis] + across[axis] + 0.16 * shift[axis] >= 0.0);

@@ -9,7 +9,7 @@ use multiversion::multiversion;
 use crate::nodes::{Kind, Node, Nodes, next};
 use crate::plane::{LANES, Part, Plane, put, take};
 use crate::{Frame, Rect};
-use thalweg_flow::{OUT, STEPS};
+use thalweg_flow::{D8, OUT};
 
 /// A river's cell.
 pub(super) const RIVER: u8 = 1;
@@ -45,7 +45,7 @@ fn gates(code: u8, from: u8, to: u8) -> (u8, u8) {
 #[inline]
 fn inner(from: u8, to: u8) -> u8 {
     let step = [0, 1].map(|axis| isize::from(to >> (1 - axis) & 1) - isize::from(from >> (1 - axis) & 1));
-    STEPS.iter().position(|s| *s == step).map_or(OUT, |k| k as u8)
+    D8::from_offset(step).map_or(OUT, D8::code)
 }
 
 /// Number of the step from the exit of a cell to the entry of its receiver.
@@ -53,9 +53,9 @@ fn inner(from: u8, to: u8) -> u8 {
 fn outer(code: u8, exit: u8, entry: u8) -> u8 {
     let step = [0usize, 1].map(|axis| {
         let shift = 1 - axis;
-        2 * STEPS[usize::from(code)][axis] + isize::from(entry >> shift & 1) - isize::from(exit >> shift & 1)
+        2 * D8::OFFSETS[usize::from(code)][axis] + isize::from(entry >> shift & 1) - isize::from(exit >> shift & 1)
     });
-    STEPS.iter().position(|s| *s == step).map_or(OUT, |k| k as u8)
+    D8::from_offset(step).map_or(OUT, D8::code)
 }
 
 /// The way between two nodes.
@@ -150,9 +150,9 @@ impl Carved {
                 }
             }
         }
-        for (k, donor) in nodes.donors(cell).filter(|(_, donor)| donor.is_course()) {
+        for (direction, donor) in nodes.donors(cell).filter(|(_, donor)| donor.is_course()) {
             let way = Way::of(donor, node);
-            debug_assert_eq!(usize::from(donor.code), k ^ 4);
+            debug_assert_eq!(donor.code, direction.opposite().code());
             let child = usize::from(way.entry);
             areas[child] = areas[child].max(donor.area);
             match node.kind {
@@ -230,15 +230,16 @@ impl Carved {
                 for child in 0..4 {
                     let (i, j) = (r + (child >> 1), c + (child & 1));
                     let lies_low = self.flags.at(i, j) == 0 && node.wet >> child & 1 == 1;
-                    let water = |[di, dj]: &[isize; 2]| {
-                        let flags = self.flags.at(i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj));
+                    let water = |direction: &D8| {
+                        let [di, dj] = direction.offset();
+                        let flags = self.flags.at(i.wrapping_add_signed(di), j.wrapping_add_signed(dj));
                         flags & (LAKE | FLOODED) == LAKE
                     };
                     // Only from what was the lake before, so that no order shows.
-                    if let Some(k) = STEPS.iter().position(water).filter(|_| lies_low) {
+                    if let Some(direction) = D8::ALL.into_iter().find(water).filter(|_| lies_low) {
                         self.ground.set(i, j, node.level);
                         self.flags.set(i, j, SEA | LAKE | FLOODED);
-                        self.receivers.set(i, j, k as u8);
+                        self.receivers.set(i, j, direction.code());
                         self.lakes.iter_mut().for_each(|lakes| lakes.set(i, j, node.lake));
                     }
                 }
@@ -276,7 +277,7 @@ impl Carved {
                 let [r, c] = self.first([i, j]);
                 let (r, c) = (r + usize::from(node.child >> 1), c + usize::from(node.child & 1));
                 let here = self.ground.at(r, c);
-                let lower = STEPS
+                let lower = D8::OFFSETS
                     .iter()
                     .any(|[di, dj]| self.ground.at(r.wrapping_add_signed(*di), c.wrapping_add_signed(*dj)) < here);
                 if !lower {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::Rect;
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 
 /// Stands in the pads of heights: higher than all ground.
 pub(super) const WALL: i32 = 1 << 30;
@@ -68,7 +68,7 @@ impl<T: Copy> Plane<T> {
         &mut self.row_mut(i)[cols.clone()]
     }
 
-    /// The eight neighbours of row `i` of a part, numbered as [`STEPS`] are, each as a row of its own.
+    /// The eight neighbours of row `i` of a part, in the order of their codes ([`D8`]), each as a row of its own.
     #[inline]
     pub fn around(&self, i: usize, cols: &Range<usize>) -> [&[T]; 8] {
         let of = |k| self.beside(k, i, cols);
@@ -78,7 +78,7 @@ impl<T: Copy> Plane<T> {
     /// Neighbour `k` of row `i` of a part.
     #[inline]
     pub fn beside(&self, k: usize, i: usize, cols: &Range<usize>) -> &[T] {
-        let [di, dj] = STEPS[k];
+        let [di, dj] = D8::OFFSETS[k];
         &self.row(i.wrapping_add_signed(di))[cols.start.wrapping_add_signed(dj)..cols.end.wrapping_add_signed(dj)]
     }
 

@@ -7,7 +7,7 @@ use crate::{LocalWindow, Rect};
 use thalweg_core::base::cast;
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::terrain::height::{Height, UNITS_F32};
-use thalweg_flow::{LENGTHS_F32, STEPS};
+use thalweg_flow::D8;
 use thalweg_noise::gradient::noise;
 
 /// What each coarse cell's halves along an axis stand over its mean, from the two cells on each side: average interpolation of fifth
@@ -141,14 +141,15 @@ impl Balance {
         let surface = |at: (usize, usize)| window.surface(at).0.max(self.sea);
         for ((col, slope), out) in (col..).zip(slopes).zip(out) {
             let at = (i, place(col, 1));
-            let code = usize::from(window.receivers[at]);
-            let Some([di, dj]) = STEPS.get(code).filter(|_| window.lake(at).is_none()) else {
+            let direction = D8::from_code(window.receivers[at]).filter(|_| window.lake(at).is_none());
+            let Some(direction) = direction else {
                 *out = 0.0;
                 continue;
             };
-            let to = (i.wrapping_add_signed(*di), at.1.wrapping_add_signed(*dj));
+            let [di, dj] = direction.offset();
+            let to = (i.wrapping_add_signed(di), at.1.wrapping_add_signed(dj));
             let fall = surface(at).saturating_sub(surface(to)).max(0) as f32;
-            let run = self.width * LENGTHS_F32[code % 2];
+            let run = self.width * direction.distance_f32();
             let more = exp2(self.exponent * log2(window.area[at] / self.area));
             *out = (fall * more / (run * UNITS_F32)).min(self.limit).max(*slope);
         }

@@ -10,7 +10,7 @@ use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
-use thalweg_flow::{Drainage, Land, OUT, accumulate, around, downstream};
+use thalweg_flow::{Drainage, Land, Neighbourhood, OUT, accumulate, downstream};
 use thalweg_noise::gradient::mix;
 
 /// What a cell of a filled depression stands over the one that it drains to, at least, on level 0, in units: 4 mm. Levels
@@ -104,8 +104,8 @@ fn draw(filled: &Field<Height>, directions: &mut Field<u8>) {
     directions.par_rows_mut().for_each(|(i, row)| {
         for (j, code) in row.iter_mut().enumerate().filter(|(_, code)| **code < OUT) {
             let mut falls = [[f32::MIN]; 8];
-            for (k, [r, c]) in around(size, [i, j]) {
-                falls[k] = [filled[(i, j)].0.wrapping_sub(filled[(r, c)].0) as f32];
+            for (direction, [r, c]) in Neighbourhood::new(size, [i, j]) {
+                falls[direction.index()] = [filled[(i, j)].0.wrapping_sub(filled[(r, c)].0) as f32];
             }
             let lot = mix(mix(i as u32 ^ 0x666c_6f77) ^ (j as u32).wrapping_mul(0x85eb_ca77));
             let [drawn] = drawn(&falls, &[(lot >> 8) as f32 * (1.0 / 16_777_216.0)], &[i32::from(*code)]);

@@ -6,7 +6,7 @@ use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::grid::{Edge, Edges, Grid, SIDES};
 use thalweg_core::terrain::height::Height;
-use thalweg_flow::OUT;
+use thalweg_flow::{D8, OUT};
 
 /// The narrowest cell that a level may have, in metres: there a slope of 1 in 65 is one unit of height (1/65 536 m) from cell to cell.
 pub const NARROWEST: f64 = 1e-3;
@@ -281,8 +281,8 @@ impl LocalWindow {
                         format!("{z} or more"),
                     ));
                 }
-                let Some([di, dj]) = thalweg_flow::STEPS.get(usize::from(code)) else { continue };
-                let to = [i as i64 + *di as i64, j as i64 + *dj as i64];
+                let Some(direction) = D8::from_code(code) else { continue };
+                let to = direction.neighbour_of([i as i64, j as i64]);
                 let on = [to[0] + self.rect.start[0], to[1] + self.rect.start[1]];
                 if !world.contains(&Rect::new(on, [1, 1])) {
                     return Err(Error::value("receiver", format!("{code} {}", place()), "a cell of the world, or 8"));

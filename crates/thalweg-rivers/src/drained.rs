@@ -1,12 +1,10 @@
 //! How much of a land drains, as a stranger finds it who knows nothing but heights and lakes.
 
-use thalweg_flow as flow;
-
 use crate::tree::{NONE, around};
 use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
-use thalweg_flow::LENGTHS;
+use thalweg_flow::Neighbourhood;
 
 /// Which cells drain: from each, steps to the steepest strictly lower of eight neighbours, or across a flat of equal heights to a cell
 /// that has one, come to the edge, to missing data or to a cell where water `rests` (sea, lakes). Nothing is filled, and nothing
@@ -21,9 +19,9 @@ pub fn drained(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -
     let steepest = |i: usize, j: usize| {
         let k = i * cols + j;
         let mut best = (0.0, NONE);
-        for (d, [r, c]) in flow::around(size, [i, j]) {
+        for (direction, [r, c]) in Neighbourhood::new(size, [i, j]) {
             if is_known[r * cols + c] {
-                let fall = (f64::from(h[k]) - f64::from(h[r * cols + c])) / LENGTHS[d % 2];
+                let fall = (f64::from(h[k]) - f64::from(h[r * cols + c])) / direction.distance();
                 best = if fall > best.0 { (fall, (r * cols + c) as u32) } else { best };
             }
         }

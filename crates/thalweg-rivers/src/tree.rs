@@ -7,8 +7,7 @@ use thalweg_core::base::clock::YEAR;
 use thalweg_core::base::error::Result;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Edge;
-use thalweg_flow as flow;
-use thalweg_flow::lot;
+use thalweg_flow::{Neighbourhood, lot};
 
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;
@@ -298,5 +297,5 @@ impl Tree {
 /// The neighbours of a cell inside a grid.
 pub(super) fn around(size: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
     let cols = size[1];
-    flow::around(size, [k / cols, k % cols]).map(move |(_, [r, c])| r * cols + c)
+    Neighbourhood::new(size, [k / cols, k % cols]).map(move |(_, [r, c])| r * cols + c)
 }

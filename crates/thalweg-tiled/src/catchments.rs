@@ -14,7 +14,7 @@ use crate::{Finding, Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::{Field, Window};
 use thalweg_flow::basins::spread;
-use thalweg_flow::{Directions, OUT, STEPS, VOID, accumulate};
+use thalweg_flow::{D8, Directions, OUT, VOID, accumulate};
 use thalweg_io::Samples;
 
 const SUMMARY: &str = "summary of catchments";
@@ -34,7 +34,7 @@ pub(super) struct Ways {
     /// The tile's own heights, filled.
     pub(super) filled: Vec<i32>,
     /// For each cell of the rim the direction in which its water goes on into another tile, if it does.
-    pub(super) exits: Vec<Option<u8>>,
+    pub(super) exits: Vec<Option<D8>>,
     /// For each cell the cell where its way through the tile ends.
     pub(super) ends: Field<u32>,
     /// Cells where ways end: those that lead into another tile, and those to which a dry cell leads or water of another tile may come.
@@ -105,23 +105,23 @@ impl Ways {
 }
 
 /// Directions within a tile, of ESRI codes, and for each cell of its rim where its water goes on.
-pub(super) fn within(map: &Map, window: Window, codes: Vec<u8>) -> Result<(Directions, Vec<Option<u8>>)> {
+pub(super) fn within(map: &Map, window: Window, codes: Vec<u8>) -> Result<(Directions, Vec<Option<D8>>)> {
     let Window { start, size } = window;
     let codes = codes.into_iter().map(|code| match code {
         VOID => VOID,
-        code if code.is_power_of_two() => code.trailing_zeros() as u8,
-        _ => OUT,
+        code => D8::from_esri(code).map_or(OUT, D8::code),
     });
     let mut codes = Field::from_vec(size, codes.collect())?;
     let mut exits = Vec::with_capacity(Rim(size).len());
     for [i, j] in Rim(size).cells() {
         let code = &mut codes[(i, j)];
         let mut exit = None;
-        if let Some([di, dj]) = STEPS.get(usize::from(*code)) {
-            let inside = i.wrapping_add_signed(*di) < size[0] && j.wrapping_add_signed(*dj) < size[1];
+        if let Some(direction) = D8::from_code(*code) {
+            let [di, dj] = direction.offset();
+            let inside = i.wrapping_add_signed(di) < size[0] && j.wrapping_add_signed(dj) < size[1];
             if !inside {
                 // What would leave the map ends.
-                exit = map.tiling.step([start[0] + i, start[1] + j], usize::from(*code)).map(|_| *code);
+                exit = map.tiling.step([start[0] + i, start[1] + j], direction).map(|_| direction);
                 *code = OUT;
             }
         }
@@ -154,7 +154,7 @@ impl Step for Catchments {
             let (end, first) = (ways.nodes[*node] as usize, ways.firsts[*node]);
             let exit = rim.place([end / size[1], end % size[1]]).and_then(|place| Some((place, ways.exits[place]?)));
             // Where it goes on, or the one past all directions; the place on the rim tells which cell that is.
-            writer.byte(exit.map_or(OUT, |(_, exit)| exit) << 1 | u8::from(first.is_some()));
+            writer.byte(exit.map_or(OUT, |(_, exit)| exit.code()) << 1 | u8::from(first.is_some()));
             if let Some((place, _)) = exit {
                 writer.number(place as u64);
                 writer.number(counts[end].into());
@@ -213,7 +213,7 @@ impl Step for Catchments {
 #[derive(Clone, Copy)]
 struct Node {
     /// Place on the rim, and direction in which water goes on.
-    exit: Option<(u32, u8)>,
+    exit: Option<(u32, D8)>,
     /// Cells of the tile that drain through it.
     own: u32,
     /// The first dry cell of the tile that leads to it; none is the last of all.
@@ -246,11 +246,10 @@ impl TileWays {
         for _ in 0..count {
             let flags = reader.byte()?;
             let mut node = Node { exit: None, own: 0, begin: NOTHING };
-            let direction = flags >> 1;
-            if usize::from(direction) < STEPS.len() {
+            if let Some(direction) = D8::from_code(flags >> 1) {
                 let place = reader.below(rim.len())?;
                 let [i, j] = rim.cell(place);
-                if tiling.across_border([start[0] + i, start[1] + j], direction.into()).is_none() {
+                if tiling.across_border([start[0] + i, start[1] + j], direction).is_none() {
                     return Err(reader.damaged());
                 }
                 // Cells of a tile have 32 bits.
@@ -352,7 +351,7 @@ impl Gathered {
                 if let (Some((place, direction)), Some((to, there))) = (node.exit, target(map, number, node)) {
                     inflows[to][there] = inflows[to][there].saturating_add(*count);
                     let stream = *count >= map.least && tile.dry[place as usize];
-                    streams[to][there] |= u8::from(stream) << (direction ^ 4);
+                    streams[to][there] |= u8::from(stream) << direction.opposite().code();
                 }
             }
         }
@@ -385,7 +384,7 @@ fn target(map: &Map, tile: usize, node: &Node) -> Option<(usize, usize)> {
     let (place, direction) = node.exit?;
     let Window { start, size } = map.tiling.window(tile);
     let [i, j] = Rim(size).cell(place as usize);
-    map.tiling.across_border([start[0] + i, start[1] + j], direction.into())
+    map.tiling.across_border([start[0] + i, start[1] + j], direction)
 }
 
 /// What a tile is told, read.

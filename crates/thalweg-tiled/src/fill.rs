@@ -14,7 +14,7 @@ use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::{Field, Window};
 use thalweg_flow::fill::Pits;
 use thalweg_flow::passes::{self, OUTSIDE_BASIN, Pass};
-use thalweg_flow::{Part, lot};
+use thalweg_flow::{D8, Part, lot};
 use thalweg_io::Samples;
 
 const SUMMARY: &str = "summary of spills";
@@ -263,8 +263,10 @@ fn joins(tiling: &Tiling, tile: usize, tiles: &[TileSpills]) -> Vec<Pass> {
     let mut joins = Vec::new();
     for ([i, j], (basin, height)) in Rim(size).cells().zip(&own.rim) {
         let here = own.id(*basin);
-        for d in 0..4 {
-            let Some((other, place)) = tiling.across_border([start[0] + i, start[1] + j], d) else { continue };
+        // The other four neighbours have their passes to this cell.
+        for direction in &D8::ALL[..4] {
+            let neighbour = tiling.across_border([start[0] + i, start[1] + j], *direction);
+            let Some((other, place)) = neighbour else { continue };
             let (basin, beside) = tiles[other].rim[place];
             let there = tiles[other].id(basin);
             if here != there {

@@ -18,7 +18,7 @@ use crate::{Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Window;
 use thalweg_flow::streams::esri;
-use thalweg_flow::{Directions, PIT, STEPS, d8, flats, infinity};
+use thalweg_flow::{D8, Directions, PIT, d8, flats, infinity};
 use thalweg_io::Samples;
 
 const FILLED: &str = "answer of filling";
@@ -78,7 +78,7 @@ fn classes(wide: &MapPart, directions: &mut Directions, own: Window) -> Classes 
     let local = |[i, j]: [usize; 2]| [i as isize - first[0] as isize, j as isize - first[1] as isize];
     let is_own = |[i, j]: [isize; 2]| (0..own.size[0] as isize).contains(&i) && (0..own.size[1] as isize).contains(&j);
     let near = |[i, j]: [usize; 2]| {
-        let near = STEPS.map(|[di, dj]| [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)]);
+        let near = D8::OFFSETS.map(|[di, dj]| [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)]);
         near.into_iter().filter(move |[i, j]| *i < size[0] && *j < size[1])
     };
     // From the cells round the tile inward.
@@ -288,7 +288,9 @@ impl SharedFlats<'_> {
     fn across(&self, tile: usize, place: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         let Window { start, size } = self.tiling.window(tile);
         let [i, j] = Rim(size).cell(place);
-        (0..8).filter_map(move |d| self.tiling.across_border([start[0] + i, start[1] + j], d))
+        D8::ALL
+            .into_iter()
+            .filter_map(move |direction| self.tiling.across_border([start[0] + i, start[1] + j], direction))
     }
 
     /// The steps of a tile's rim by what is known of its neighbours'.

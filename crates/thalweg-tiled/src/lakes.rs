@@ -17,7 +17,7 @@ use crate::tiling::Rim;
 use crate::{Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Window;
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 use thalweg_io::Samples;
 
 const SUMMARY: &str = "summary of lakes";
@@ -88,7 +88,7 @@ fn parts(map: &Map, wide: Window, own: Window, ground: &[i32], filled: &[i32]) -
                 water.cells += 1;
                 water.volume += u128::from(depth);
                 water.deepest = water.deepest.max(depth);
-                for [di, dj] in STEPS {
+                for [di, dj] in D8::OFFSETS {
                     let [r, c] = [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)];
                     let [wr, wc] = [r.wrapping_add(top[0]), c.wrapping_add(top[1])];
                     if wr >= wide.size[0] || wc >= cols {
@@ -279,8 +279,9 @@ impl Step for Shores {
             let Window { start, size } = map.tiling.window(tile);
             for ([i, j], number) in Rim(size).cells().zip(&parts.rim) {
                 let Some(here) = parts.id(*number) else { continue };
-                for d in 0..4 {
-                    let there = map.tiling.across_border([start[0] + i, start[1] + j], d);
+                // The other four neighbours are joined with this cell from their side.
+                for direction in &D8::ALL[..4] {
+                    let there = map.tiling.across_border([start[0] + i, start[1] + j], *direction);
                     if let Some(there) = there.and_then(|(other, place)| tiles[other].id(tiles[other].rim[place])) {
                         let [a, b] = [here, there].map(|id| top(&mut up, id));
                         up[a as usize] = b;

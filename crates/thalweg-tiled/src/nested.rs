@@ -114,7 +114,7 @@ impl Outs {
             Some((place, exits[place]?))
         };
         let next = |k: usize| match exit(k) {
-            Some((_, direction)) => map.tiling.step(own(k), direction.into()),
+            Some((_, direction)) => map.tiling.step(own(k), direction),
             None => directions.next(k).map(own),
         };
         let mut to_lakes: Directions = directions.clone();

@@ -260,7 +260,7 @@ impl<'a> Rise<'a> {
             beside.clear();
             rising.clear();
             open.clear();
-            for [di, dj] in thalweg_flow::STEPS {
+            for [di, dj] in thalweg_flow::D8::OFFSETS {
                 let [r, c] = [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)];
                 if r < rows && c < cols && self.number[r * cols + c] != NONE {
                     let top = top(&mut self.up, self.number[r * cols + c]);

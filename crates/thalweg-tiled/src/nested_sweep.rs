@@ -12,7 +12,7 @@ use crate::records::{READER, Records};
 use crate::tiling::{Rim, Tiling};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Window;
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
 
 pub(super) const SUMMARY: &str = "summary of depressions";
@@ -21,8 +21,8 @@ pub(super) const SUMMARY: &str = "summary of depressions";
 pub(super) type Way = u64;
 
 /// Into the tile in this direction of a place on the rim.
-pub(super) fn onward(place: usize, direction: u8) -> Way {
-    (place as u64 * 8 + u64::from(direction)) * 2 + 1
+pub(super) fn onward(place: usize, direction: D8) -> Way {
+    (place as u64 * 8 + u64::from(direction.code())) * 2 + 1
 }
 
 /// Both from each cell of a rim.
@@ -235,8 +235,9 @@ impl<'a> Sweep<'a> {
                     let one = part.hollows.get(number as usize).copied().ok_or_else(broken)?;
                     beside.push(top(&mut self.up, one));
                 }
-                for d in (0..STEPS.len()).filter(|_| rim.is_some()) {
-                    let Some((tile, place)) = self.map.tiling.across_border(self.map.tiling.cell(cell), d) else {
+                for direction in D8::ALL.into_iter().filter(|_| rim.is_some()) {
+                    let neighbour = self.map.tiling.across_border(self.map.tiling.cell(cell), direction);
+                    let Some((tile, place)) = neighbour else {
                         continue;
                     };
                     let one = self.rims[tile][place];
@@ -283,7 +284,7 @@ impl<'a> Sweep<'a> {
 
     /// The tile and the place on its rim where a way leads into it.
     fn beyond(&self, tile: usize, way: Way) -> Result<(usize, usize)> {
-        let (place, direction) = ((way >> 4) as usize, (way >> 1 & 7) as usize);
+        let (place, direction) = ((way >> 4) as usize, D8::ALL[(way >> 1 & 7) as usize]);
         let Window { start, size } = self.map.tiling.window(tile);
         if place >= Rim(size).len() {
             return Err(damaged(SUMMARY, tile));

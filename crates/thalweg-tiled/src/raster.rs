@@ -3,7 +3,7 @@
 use crate::codec::{Reader, Writer};
 use thalweg_core::base::error::Result;
 use thalweg_core::terrain::field::Size;
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 
 /// A cell of the tile, on a flat that goes on in another tile.
 pub(super) const FLAT: u8 = 1;
@@ -38,7 +38,7 @@ impl Classes {
 
     /// From a cell's index to its neighbours'.
     fn offsets(&self) -> [isize; 8] {
-        STEPS.map(|[di, dj]| di * (self.size[1] as isize + 2) + dj)
+        D8::OFFSETS.map(|[di, dj]| di * (self.size[1] as isize + 2) + dj)
     }
 
     /// The places round the tile, row by row: rows and columns counted from its first cell.
@@ -56,7 +56,7 @@ impl Classes {
         let [rows, cols] = self.size.map(|n| n as isize);
         let touches = |[i, j]: [isize; 2]| {
             let k = self.at(i, j);
-            let near = STEPS
+            let near = D8::OFFSETS
                 .iter()
                 .zip(offsets)
                 .filter(|([di, dj], _)| (0..rows).contains(&(i + di)) && (0..cols).contains(&(j + dj)));

@@ -11,7 +11,7 @@ use crate::shore_walk::TileShores;
 use crate::tiling::{Rim, Tiling};
 use crate::{Product, Summaries};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 
 const WHAT: &str = "shores of lakes";
 
@@ -351,7 +351,7 @@ impl<'a> Line<'a> {
             // Along an axis from middle to middle it is a cell, and to a side round the corner half of one.
             let halves = if direction % 2 == 0 { 2 } else { 1 };
             for axis in 0..2 {
-                let step = STEPS[usize::from(direction)][axis] as i64 * halves;
+                let step = D8::OFFSETS[usize::from(direction)][axis] as i64 * halves;
                 let to = step.checked_mul(count as i64).and_then(|way| way.checked_add(self.at[axis]));
                 let to = to.filter(|to| (0..=self.most[axis]).contains(to));
                 self.at[axis] = to.ok_or_else(|| damaged(WHAT, tile))?;

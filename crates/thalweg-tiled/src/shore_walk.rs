@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::codec::put_number;
 use crate::tiling::Rim;
 use thalweg_core::terrain::field::Size;
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 use thalweg_render::products::lakes::{Side, facing, middle, side_after, side_before};
 
 /// Which cells of a tile, and of those that touch it, lakes cover.
@@ -65,7 +65,8 @@ pub(super) struct Piece {
 
 /// The lines of a tile.
 pub(super) struct TileShores {
-    /// Steps of one direction that follow one another: their number times eight, and the direction's number in [`STEPS`].
+    /// Steps of one direction that follow one another: their number times eight, and the code of the direction
+    /// ([`D8`]).
     pub(super) runs: Vec<u8>,
     /// In the order of the sides with which they begin.
     pub(super) loops: Vec<Loop>,
@@ -140,8 +141,7 @@ impl ShoreTrace<'_> {
             let next = side_after(at, true, |cell| self.wet.at(cell));
             let (from, to) = (middle(at), middle(next));
             let step = [0, 1].map(|axis| (to[axis] - from[axis]).signum());
-            let direction = STEPS.iter().position(|known| *known == step);
-            self.steps.push(direction.unwrap_or_default() as u8);
+            self.steps.push(D8::from_offset(step).map_or(0, D8::code));
             at = next;
             if at == first || !self.wet.holds(at.0) {
                 return (least.0, least.1, at);

@@ -12,7 +12,7 @@ use crate::{Finding, Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::{Field, Window};
 use thalweg_core::terrain::height::Height;
-use thalweg_flow::{Directions, accumulate};
+use thalweg_flow::{D8, Directions, accumulate};
 use thalweg_io::Samples;
 
 const SUMMARY: &str = "summary of streams";
@@ -198,7 +198,7 @@ fn pieces(map: &Map, ways: &Ways, told: &Told, counts: &Field<i64>) -> Vec<u8> {
         let (mut steps, mut at) = (Vec::new(), start);
         let (kind, before, last) = loop {
             let Some(next) = streams.onward(at) else {
-                steps.extend(leaves(at));
+                steps.extend(leaves(at).map(D8::code));
                 break (End::Onward, at, at);
             };
             steps.push(ways.directions[at]);
@@ -234,7 +234,7 @@ struct Piece {
     start: u32,
     kind: End,
     /// Its last step.
-    step: u8,
+    step: D8,
     /// Where its steps lie among the bytes of the summary, and how many there are.
     steps: [u32; 2],
     /// Of its first and its last cell.
@@ -275,9 +275,9 @@ impl TilePieces {
             let mut last = cell_of(window, start);
             let mut step = None;
             for next in reader.bytes(count)? {
-                let to = (*next < 8).then(|| map.tiling.step(last, usize::from(*next))).flatten();
-                last = to.ok_or_else(|| reader.damaged())?;
-                step = Some(*next);
+                let direction = D8::from_code(*next).ok_or_else(|| reader.damaged())?;
+                last = map.tiling.step(last, direction).ok_or_else(|| reader.damaged())?;
+                step = Some(direction);
             }
             let step = step.ok_or_else(|| reader.damaged())?;
             let kind = End::of(reader.byte()?).ok_or_else(|| reader.damaged())?;
@@ -405,7 +405,7 @@ impl Network<'_> {
             loop {
                 left = left.checked_sub(1).ok_or_else(broken)?;
                 let Some(Onward { tile, at, piece: next, .. }) = self.onward(piece)? else { break };
-                arrivals[tile].push(Arrival { door: at as u32, from: piece.step ^ 4, stream: id as u32 });
+                arrivals[tile].push(Arrival { door: at as u32, from: piece.step.opposite().code(), stream: id as u32 });
                 let Some(next) = next else { break };
                 piece = &self.tiles[tile].pieces[next];
             }

@@ -2,7 +2,7 @@
 
 use thalweg_core::terrain::field::Size;
 use thalweg_core::terrain::height::Height;
-use thalweg_flow::{LENGTHS, Link, STEPS};
+use thalweg_flow::{D8, Link};
 
 /// A reach of a stream without tributaries: a [`Link`] in little memory.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -10,7 +10,7 @@ use thalweg_flow::{LENGTHS, Link, STEPS};
 pub struct StreamPath {
     /// Row and column of its first cell, source or junction.
     pub head: [usize; 2],
-    /// For each step down to its last cell the number of the [neighbour](STEPS) that it goes to.
+    /// For each step down to its last cell the code of the neighbour that it goes to ([`D8`]).
     pub steps: Vec<u8>,
     /// Heights of its first and its last cell on the filled surface, in units of 1/65 536 m.
     pub heights: [Height; 2],
@@ -29,7 +29,7 @@ impl StreamPath {
     pub fn cells(&self) -> impl Iterator<Item = [usize; 2]> + '_ {
         let mut at = self.head;
         std::iter::once(at).chain(self.steps.iter().map(move |step| {
-            let [di, dj] = STEPS[usize::from(step & 7)];
+            let [di, dj] = D8::OFFSETS[usize::from(step & 7)];
             at = [at[0].wrapping_add_signed(di), at[1].wrapping_add_signed(dj)];
             at
         }))
@@ -38,7 +38,7 @@ impl StreamPath {
     /// Metres along the cells' centres, where a cell is `cell` metres wide.
     pub fn length(&self, cell: f64) -> f64 {
         let diagonal = self.steps.iter().filter(|step| **step & 1 == 1).count();
-        cell * ((self.steps.len() - diagonal) as f64 + LENGTHS[1] * diagonal as f64)
+        cell * ((self.steps.len() - diagonal) as f64 + D8::DISTANCES[1] * diagonal as f64)
     }
 
     /// The same as [`links`](thalweg_flow::links::links) has it; `id` is its place in the list, `cell` the width

@@ -2,7 +2,7 @@
 
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::{Size, Window};
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 
 /// A map cut into square tiles, smaller ones in the last row and column. Tiles are numbered row by row from the north-west.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,15 +117,17 @@ impl Tiling {
         (tile, Rim(size).place([cell[0] - start[0], cell[1] - start[1]]))
     }
 
-    /// The cell beside `cell` (of the map) in direction `d`, if the map has it.
-    pub(super) fn step(&self, cell: [usize; 2], d: usize) -> Option<[usize; 2]> {
-        let to = [0, 1].map(|axis| cell[axis].wrapping_add_signed(STEPS[d][axis]));
+    /// The neighbour of a cell of the map in a direction, if the map has it.
+    pub(super) fn step(&self, cell: [usize; 2], direction: D8) -> Option<[usize; 2]> {
+        let [down, right] = direction.offset();
+        let to = [cell[0].wrapping_add_signed(down), cell[1].wrapping_add_signed(right)];
         (to[0] < self.size[0] && to[1] < self.size[1]).then_some(to)
     }
 
-    /// Where the cell in direction `d` of a cell of the map lies, if that is on another tile: the tile and the place on its rim.
-    pub(super) fn across_border(&self, cell: [usize; 2], d: usize) -> Option<(usize, usize)> {
-        let to = self.step(cell, d)?;
+    /// The position of the neighbour of a cell of the map in a direction, if it is on another tile: the tile and the
+    /// place on its rim.
+    pub(super) fn across_border(&self, cell: [usize; 2], direction: D8) -> Option<(usize, usize)> {
+        let to = self.step(cell, direction)?;
         let other = (0..2).any(|axis| to[axis] / self.side != cell[axis] / self.side);
         if !other {
             return None;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::support::{Place, text};
-use thalweg::flow::STEPS;
+use thalweg::flow::D8;
 use thalweg::io::{Samples, read};
 
 const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif");
@@ -47,7 +47,7 @@ fn the_files_of_a_real_model_agree() {
 
     // What flows into a cell, by the codes alone.
     let next = |k: usize| {
-        let [di, dj] = STEPS[(0..8).find(|d| codes[k] == 1 << d)?];
+        let [di, dj] = D8::from_esri(codes[k])?.offset();
         let (i, j) = ((k / cols) as isize + di, (k % cols) as isize + dj);
         assert!((0..rows as isize).contains(&i) && (0..cols as isize).contains(&j), "cell {k} leads outside");
         Some(i as usize * cols + j as usize)

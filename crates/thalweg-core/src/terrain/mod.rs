@@ -1,6 +1,7 @@
 //! [`Terrain`]: the ground, and everything known about it, by cell (layers) and by thing (tables).
 
 pub mod bytes;
+pub mod d8;
 pub mod field;
 pub mod filter;
 pub mod grid;

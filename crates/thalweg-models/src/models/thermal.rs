@@ -12,8 +12,8 @@ use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::{Height, UNITS};
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
-use thalweg_flow::LENGTHS;
-use thalweg_flow::near::{BLOCK, Block, HERE, Near, block, whole};
+use thalweg_flow::D8;
+use thalweg_flow::near::{BLOCK, Block, HERE, NEIGHBOURS, Near, block, whole};
 
 params! {
     /// What is steeper than it can stand slides to its lower neighbours: scree under cliffs, slopes of one steepness.
@@ -95,7 +95,7 @@ impl Model for Thermal {
             let drop = libm::tan(degrees.to_radians()) * distance * grid.cell * UNITS;
             if degrees >= 90.0 || drop > f64::from(i32::MAX) { f32::INFINITY } else { drop as f32 }
         };
-        let drops = |degrees| LENGTHS.map(|length| limit(degrees, length));
+        let drops = |degrees| D8::DISTANCES.map(|length| limit(degrees, length));
         Ok(Box::new(Slide {
             talus: drops(self.talus),
             rock: drops(self.rock_talus),
@@ -207,9 +207,10 @@ fn heights(ground: &Field<Height>, nodata: Option<&Field<bool>>, i: usize, row: 
     }
 }
 
-/// Where the eight neighbours stand in [`Near`]'s rows, in opposite pairs, the straight ones first, and so not as
-/// [`STEPS`](thalweg_flow::STEPS) count them: [`paired`] adds them up in this order.
-const AROUND: [[usize; 2]; 8] = [[0, 1], [2, 1], [1, 0], [1, 2], [0, 0], [2, 2], [0, 2], [2, 0]];
+/// The neighbours in opposite pairs, straight ones first, and not in the order of their codes: [`paired`] adds
+/// floating-point numbers up in this order, in which a turned or mirrored terrain gives the same bits.
+const PAIRS: [D8; 8] =
+    [D8::North, D8::South, D8::West, D8::East, D8::NorthWest, D8::SouthEast, D8::NorthEast, D8::SouthWest];
 
 /// What `drop` exceeds of what stands.
 #[inline(always)]
@@ -261,8 +262,8 @@ fn give(
 ) {
     for j in (0..given.len()).step_by(BLOCK) {
         let z = block(near, HERE, j);
-        let wanted = paired(|k| excess(&z, &block(near, AROUND[k], j), talus[k / 4]));
-        let crumbling = paired(|k| excess(&z, &block(near, AROUND[k], j), rock[k / 4]));
+        let wanted = paired(|k| excess(&z, &block(near, NEIGHBOURS[PAIRS[k].index()], j), talus[k / 4]));
+        let crumbling = paired(|k| excess(&z, &block(near, NEIGHBOURS[PAIRS[k].index()], j), rock[k / 4]));
         for x in 0..BLOCK {
             let wanted = share * wanted[x];
             let there_is = loose[j + x] as f32 + softness[j + x] * (share * crumbling[x]);
@@ -279,7 +280,8 @@ fn flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i
         let (z, give) = (block(near, HERE, j), block(gives, HERE, j));
         let (mut lost, mut got) = ([0; BLOCK], [0; BLOCK]);
         for k in 0..8 {
-            let (neighbour, given) = (block(near, AROUND[k], j), block(gives, AROUND[k], j));
+            let (neighbour, given) =
+                (block(near, NEIGHBOURS[PAIRS[k].index()], j), block(gives, NEIGHBOURS[PAIRS[k].index()], j));
             // Rounded down on its own, each flow is the same number for giver and receiver.
             let down = units(&give, &excess(&z, &neighbour, talus[k / 4]));
             let up = units(&given, &excess(&neighbour, &z, talus[k / 4]));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::pictures::sample::finer_row;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::{Field, Size};
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 
 /// Where the sun stands.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -158,14 +158,18 @@ impl Around {
     }
 }
 
+/// The neighbours clockwise from the north, and not in the order of their codes: [`hide`] adds floating-point numbers
+/// up in this order, and another order gives other bits.
+const FROM_NORTH: [D8; 8] =
+    [D8::North, D8::NorthEast, D8::East, D8::SouthEast, D8::South, D8::SouthWest, D8::West, D8::NorthWest];
+
 /// Takes away what of the `open` sky is hidden: the mean over eight directions of sin² of the horizon that the cells one and two away make.
 #[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
 fn hide(Around { rows, sum }: &mut Around, cell: [f32; 2], open: &mut [f32]) {
     let cols = open.len();
     sum.fill(0.0);
     let here = &rows[2][2..2 + cols];
-    // From the north on, not as the steps of water: sums of floats keep their order.
-    for [di, dj] in (6..14).map(|k| STEPS[k % 8]) {
+    for [di, dj] in FROM_NORTH.map(D8::offset) {
         let (down, across) = (di as f32 * cell[0], dj as f32 * cell[1]);
         let square = down * down + across * across;
         let from = |far: isize| (2 + di * far) as usize;
@@ -299,8 +303,7 @@ mod tests {
         let above = coarser.map_or(1.0, |f| bilinear(&f, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0));
         let reach = cell.map(|width| width * (2u32 << k) as f32);
         let mut sum = 0.0;
-        // From north on, in the order in which shares are summed.
-        for [di, dj] in STEPS.into_iter().cycle().skip(6).take(8) {
+        for [di, dj] in FROM_NORTH.map(D8::offset) {
             let (down, across) = (di as f32 * reach[0], dj as f32 * reach[1]);
             let mut horizon = 0f32;
             for far in 1..=2isize {

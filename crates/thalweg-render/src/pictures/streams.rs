@@ -7,7 +7,7 @@ use crate::pictures::picture::Picture;
 use crate::pictures::relief::Relief;
 use crate::pictures::water::Streams;
 use thalweg_core::terrain::field::{Field, Size};
-use thalweg_flow::{STEPS, hydraulic};
+use thalweg_flow::{D8, hydraulic};
 
 /// The light blue of streams: lighter and clearer than any pool.
 pub const STREAM: Linear = [0.125, 0.455, 0.870];
@@ -98,7 +98,7 @@ impl Streams<'_> {
                     };
                     band.stroke(dot(i, j), dot(i, j));
                     // The other four neighbours have their strokes to this cell.
-                    for [di, dj] in &STEPS[..4] {
+                    for [di, dj] in &D8::OFFSETS[..4] {
                         let (r, c) = (i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj));
                         if r >= rows || c >= cols || opacity[(r, c)] <= 0.0 {
                             continue;

@@ -9,7 +9,7 @@ use crate::products::statistics::correlation;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::field::Field;
-use thalweg_flow::{Drainage, LENGTHS, Land, around};
+use thalweg_flow::{D8, Drainage, Land, Neighbourhood};
 
 /// Most cells on the long side at which heights and slopes are compared; else half of those of the coarser terrain.
 const COMPARED: usize = 256;
@@ -136,13 +136,13 @@ fn stems((area, drainage): &(Field<f64>, Drainage), least: f64) -> Vec<([usize; 
         let mut at = Some(mouth);
         while let Some(k) = at {
             let (i, j) = (k / cols, k % cols);
-            let around = around(area.size(), [i, j]).map(|(_, [r, c])| r * cols + c);
+            let around = Neighbourhood::new(area.size(), [i, j]).map(|(_, [r, c])| r * cols + c);
             let above = around.filter(|n| drainage.next(*n) == Some(k) && area[*n] >= least);
             let mut above: Vec<_> = above.map(entry).collect();
             above.sort_unstable();
             at = above.pop().map(|(_, std::cmp::Reverse(n))| n);
             heap.extend(above);
-            let step = at.map_or(1.0, |n| LENGTHS[usize::from(n / cols != i && n % cols != j)]);
+            let step = at.map_or(1.0, |n| D8::DISTANCES[usize::from(n / cols != i && n % cols != j)]);
             cells.push(([i, j], step));
         }
     }

@@ -6,7 +6,7 @@ use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::{Height, UNITS};
 use thalweg_core::terrain::{POOL, Terrain};
-use thalweg_flow::{Land, Part, around};
+use thalweg_flow::{D8, Land, Neighbourhood, Part};
 
 /// Surfaces that differ by no more units (4 mm) are one level: depths may have been through a file of 32-bit floats.
 const LEVEL: i64 = 256;
@@ -78,7 +78,7 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<LakeOutlin
             if parts[k] == Part::Rim {
                 outlet = lower(outlet, i64::from(terrain.ground[k].0), k);
             }
-            for (_, [r, c]) in around(terrain.grid.size, [k / cols, k % cols]) {
+            for (_, [r, c]) in Neighbourhood::new(terrain.grid.size, [k / cols, k % cols]) {
                 let n = r * cols + c;
                 if belongs(n) {
                     if numbers[n] == 0 {
@@ -127,28 +127,34 @@ pub fn csv_line(lake: &LakeOutline) -> String {
     format!("{id},{level:.3},{area:.1},{volume:.1},{mean_depth:.3},{max_depth:.3},{row},{col}\n")
 }
 
-/// The sides of a cell, each with the water on the left when walked along: steps outward and onward (row, column).
-const SIDES: [[[isize; 2]; 2]; 4] = [[[-1, 0], [0, -1]], [[0, -1], [1, 0]], [[1, 0], [0, 1]], [[0, 1], [-1, 0]]];
+/// The sides of a cell by the direction outward, in the order in which a walk with the water on the left comes to them:
+/// counter-clockwise.
+const SIDES: [D8; 4] = [D8::North, D8::West, D8::South, D8::East];
 
 /// A side between a cell and the one beside it: the cell, and the side's number in [`SIDES`].
 pub type Side = ([isize; 2], usize);
 
+/// Offsets outward from a side's cell, and onward along the side: the way onward is the way outward of the next side.
+fn outward_and_onward(side: usize) -> [[isize; 2]; 2] {
+    [SIDES[side].offset(), SIDES[(side + 1) % 4].offset()]
+}
+
 /// The cell on the other side.
 pub fn facing(([i, j], side): Side) -> [isize; 2] {
-    let [out, _] = SIDES[side];
+    let out = SIDES[side].offset();
     [i + out[0], j + out[1]]
 }
 
 /// The middle of a side in halves of a cell from the north-west corner.
 pub fn middle(([i, j], side): Side) -> [isize; 2] {
-    let [out, _] = SIDES[side];
+    let out = SIDES[side].offset();
     [2 * i + 1 + out[0], 2 * j + 1 + out[1]]
 }
 
 /// The side that comes after one on the line round the cells that are `inside`; `corners` as of [`outlines`].
 #[inline]
 pub fn side_after(([i, j], side): Side, corners: bool, inside: impl Fn([isize; 2]) -> bool) -> Side {
-    let [out, on] = SIDES[side];
+    let [out, on] = outward_and_onward(side);
     let ahead = [i + on[0], j + on[1]];
     let across = [ahead[0] + out[0], ahead[1] + out[1]];
     if inside(across) && (corners || inside(ahead)) {
@@ -162,7 +168,7 @@ pub fn side_after(([i, j], side): Side, corners: bool, inside: impl Fn([isize; 2
 
 /// The side that comes before one, where corners join.
 pub fn side_before(([i, j], side): Side, inside: impl Fn([isize; 2]) -> bool) -> Side {
-    let [out, on] = SIDES[side];
+    let [out, on] = outward_and_onward(side);
     let behind = [i - on[0], j - on[1]];
     let across = [behind[0] + out[0], behind[1] + out[1]];
     if inside(across) {

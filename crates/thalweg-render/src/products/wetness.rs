@@ -6,7 +6,7 @@ use crate::products::slope::gradient;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::{DISCHARGE, POOL, Terrain};
-use thalweg_flow::{Drainage, LENGTHS, Land};
+use thalweg_flow::{D8, Drainage, Land};
 use thalweg_models::model::YEAR;
 
 /// How wetness is found. Each number is above 0 to 1e9.
@@ -99,7 +99,7 @@ fn spread(terrain: &Terrain, rules: &WetnessRules, wet: &mut Field<f32>) {
     let metres = |i: usize, j: usize| terrain.ground[(i, j)].metres_f32();
     let rise = rules.rise as f32;
     let fade = |steps: f64| libm::exp(-steps * terrain.grid.cell / rules.reach) as f32;
-    let [straight, diagonal] = LENGTHS.map(fade);
+    let [straight, diagonal] = D8::DISTANCES.map(fade);
     // Only what is soaked gives; damp ground passes on what it got, so nothing under 1 is a source.
     let mut damp = wet.map(|w| if *w >= 1.0 { 1.0f32 } else { 0.0 });
     let mut changed = true;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::World;
 use thalweg_core::base::error::{Error, Result};
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 use thalweg_refine::{LocalWindow, Rect};
 
 /// A cell on the way of water.
@@ -67,8 +67,7 @@ impl<'a> Follow<'a> {
         let tile = self.tile.as_ref().filter(|tile| tile.rect.contains(&here)).ok_or_else(outside)?;
         let [i, j] = [0, 1].map(|axis| (cell[axis] - tile.rect.start[axis]) as usize);
         let (height, lake) = (tile.surface((i, j)), tile.lake((i, j)).map(|(number, _)| number));
-        let step = STEPS.get(usize::from(tile.receivers[(i, j)]));
-        self.next = step.map(|[di, dj]| [cell[0] + *di as i64, cell[1] + *dj as i64]);
+        self.next = D8::from_code(tile.receivers[(i, j)]).map(|direction| direction.neighbour_of(cell));
         let frame = self.world.frame();
         let end = match self.next {
             Some(_) => None,

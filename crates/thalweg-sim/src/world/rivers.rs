@@ -17,7 +17,7 @@ use super::coarse::{CoarseWater, unwatched};
 use thalweg_core::base::clock::YEAR;
 use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 use thalweg_refine::{LocalWindow, Rect};
 
 /// A river, as far as it lies in the rectangle that was asked for: one that leaves it and comes back is there twice.
@@ -155,8 +155,7 @@ fn at(window: &LocalWindow, cell: [i64; 2]) -> Option<usize> {
 }
 
 fn next(cell: [i64; 2], code: u8) -> Option<[i64; 2]> {
-    let [di, dj] = STEPS.get(usize::from(code))?;
-    Some([cell[0] + *di as i64, cell[1] + *dj as i64])
+    Some(D8::from_code(code)?.neighbour_of(cell))
 }
 
 /// Looks at single cells of all levels.
@@ -195,10 +194,10 @@ impl Look<'_> {
         let window = self.square((level, cell))?;
         let area = |cell| at(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
         let sea = self.world.frame().sea;
-        let donors = (0..8u8).filter_map(|code| {
-            let donor = next(cell, code)?;
+        let donors = D8::ALL.into_iter().filter_map(|direction| {
+            let donor = direction.neighbour_of(cell);
             let k = at(&window, donor)?;
-            let drains = window.receivers.as_slice()[k] == code ^ 4;
+            let drains = window.receivers.as_slice()[k] == direction.opposite().code();
             let is_land = sea.is_none_or(|sea| window.ground.as_slice()[k] > sea);
             (drains && is_land).then(|| (donor, area(donor)))
         });

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use thalweg::flow::D8;
 use thalweg::io::{SampleType, Samples};
 use thalweg::local::{LocalWindow, Rect};
 use thalweg::recipe::{Beyond, Recipe};
@@ -164,7 +165,7 @@ impl Stage for Refined {
             self.world.window(self.level, Rect::new(start, window.size))?;
         let heights = ground.as_slice().iter().map(|height| height.0).collect();
         // ESRI's codes: 0 where water leaves.
-        let codes = receivers.as_slice().iter().map(|code| 1u8.checked_shl(u32::from(*code)).unwrap_or(0)).collect();
+        let codes = receivers.as_slice().iter().map(|code| D8::from_code(*code).map_or(0, D8::to_esri)).collect();
         // Where land yields no water hollows are dry.
         let lakes = lakes
             .filter(|_| self.world.runoff() > 0.0)

@@ -8,6 +8,7 @@ use crate::long;
 use crate::support::with_threads;
 use rayon::prelude::*;
 use thalweg::base::rng::Key;
+use thalweg::flow::D8;
 use thalweg::local::{LocalWindow, Rect};
 use thalweg::model::YEAR;
 use thalweg::recipe::{Scatter, Start};
@@ -112,16 +113,14 @@ fn all_land_drains_to_the_sea_and_seams_are_none() {
         let world = Continents::of(&recipe(seed)).unwrap();
         let whole = window(&world, [-90, -90], [180, 180]);
         whole.check(world.frame()).unwrap();
-        let steps = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
         // Of lakes the level.
         let z = |[i, j]: [i64; 2]| {
             let at = (i as usize, j as usize);
             let lake = whole.lakes.as_ref().filter(|lakes| lakes.id[at] != 0);
             lake.map_or(whole.ground[at], |lakes| lakes.level[at])
         };
-        let next = |[i, j]: [i64; 2]| {
-            let [di, dj]: [i64; 2] = *steps.get(usize::from(whole.receivers[(i as usize, j as usize)]))?;
-            Some([i + di, j + dj])
+        let next = |cell @ [i, j]: [i64; 2]| {
+            Some(D8::from_code(whole.receivers[(i as usize, j as usize)])?.neighbour_of(cell))
         };
         let mut land = 0;
         for cell in (0..180).flat_map(|i| (0..180).map(move |j| [i, j])) {

@@ -3,7 +3,7 @@
 use crate::support::terrain_on;
 use thalweg::base::rng::Key;
 use thalweg::declare::params::{ParamKind, Parameters, Value, Written};
-use thalweg::flow::STEPS;
+use thalweg::flow::D8;
 use thalweg::given::springs::{self, Spring};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
@@ -216,7 +216,7 @@ impl Sweep {
         let [rows, cols] = self.size.map(|n| n as isize);
         let (i, j) = ((a / self.size[1]) as isize, (a % self.size[1]) as isize);
         let level = |k: usize| self.ground[k] + self.water[k];
-        let around = STEPS.iter().map(|[di, dj]| (i + di, j + dj));
+        let around = D8::OFFSETS.iter().map(|[di, dj]| (i + di, j + dj));
         let cells = around.filter(|(r, c)| (0..rows).contains(r) && (0..cols).contains(c));
         let lower: Vec<(usize, i64)> = cells
             .map(|(r, c)| ((r * cols + c) as usize, level(a) - level((r * cols + c) as usize)))

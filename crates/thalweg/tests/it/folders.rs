@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::support::{build_preset, preset_recipe, run_recipe};
 use thalweg::export::{Export, ExportOptions, ExportTarget, LayerPlace, TARGETS};
-use thalweg::flow::STEPS;
+use thalweg::flow::D8;
 use thalweg::io::{FilePath, LoadOptions, MemoryFiles, SaveOptions, load, save};
 use thalweg::survey::{Phase, Survey, SurveyOptions, check_files};
 use thalweg::terrain::{DISCHARGE, POOL};
@@ -40,7 +40,7 @@ fn a_survey_agrees_with_a_walk_down_every_cell() {
     assert_eq!(phases, Phase::ALL[..4]);
     let [rows, cols] = terrain.grid.size;
     let next = |[i, j]: [usize; 2]| {
-        let [di, dj] = *STEPS.get(survey.directions[(i, j)] as usize)?;
+        let [di, dj] = D8::from_code(survey.directions[(i, j)])?.offset();
         Some([i.checked_add_signed(di)?, j.checked_add_signed(dj)?])
     };
     let mut into = Field::new([rows, cols], 0u32);

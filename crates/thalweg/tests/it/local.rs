@@ -9,6 +9,7 @@ use crate::long;
 use crate::support::{build_preset, preset_recipe, run_recipe, shared_preset, terrain_on, with_threads};
 use rayon::prelude::*;
 use thalweg::base::rng::Key;
+use thalweg::flow::{D8, OUT};
 use thalweg::local::{
     Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rect, Rules, Sand, needed, refine,
     refine_with_ledger, tile,
@@ -21,10 +22,6 @@ use thalweg::products::measure::{MeasureSettings, measure, specs};
 use thalweg::strata::{BedSettings, Beds, Risen, StandingBeds, Strike};
 use thalweg::terrain::grid::Edge;
 use thalweg::{Field, Grid, Height, Terrain};
-
-const OUT: u8 = 8;
-/// Clockwise from the east, as the library's receivers are numbered.
-const STEPS: [[i64; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
 
 /// Sums of cosines of hashed directions, an octave after the other: rough ground of its own making.
 fn rough(size: [usize; 2], cell: f64, relief: f64, seed: u64) -> Field<f64> {
@@ -159,8 +156,7 @@ fn check_laws(what: &str, frame: &Frame, window: &LocalWindow, sinks: usize) {
     let cols = size[1];
     let next = |k: usize| {
         let code = window.receivers.as_slice()[k];
-        let [di, dj] = STEPS.get(usize::from(code)).copied()?;
-        let (i, j) = ((k / cols) as i64 + di, (k % cols) as i64 + dj);
+        let [i, j] = D8::from_code(code)?.neighbour_of([(k / cols) as i64, (k % cols) as i64]);
         assert!(
             (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j),
             "{what}: {k} leads out of the world"
@@ -237,8 +233,8 @@ fn trapped(frame: &Frame, window: &LocalWindow) -> usize {
     }
     let mut trapped = 0;
     while let Some(Reverse((level, k))) = heap.pop() {
-        for [di, dj] in STEPS {
-            let (i, j) = ((k / cols) as i64 + di, (k % cols) as i64 + dj);
+        for direction in D8::ALL {
+            let [i, j] = direction.neighbour_of([(k / cols) as i64, (k % cols) as i64]);
             if (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j) {
                 let to = i as usize * cols + j as usize;
                 if !done[to] {
@@ -548,11 +544,11 @@ fn d8(window: &LocalWindow) -> (Vec<Option<usize>>, Vec<f64>) {
     let z = surfaces(window);
     let next: Vec<Option<usize>> = (0..z.len())
         .map(|k| {
-            let falls = STEPS.iter().filter_map(|[di, dj]| {
-                let (i, j) = ((k / cols) as i64 + di, (k % cols) as i64 + dj);
+            let falls = D8::ALL.into_iter().filter_map(|direction| {
+                let [i, j] = direction.neighbour_of([(k / cols) as i64, (k % cols) as i64]);
                 let inside = (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j);
                 let to = inside.then(|| i as usize * cols + j as usize)?;
-                let fall = f64::from(z[k].0 - z[to].0) / ((di * di + dj * dj) as f64).sqrt();
+                let fall = f64::from(z[k].0 - z[to].0) / direction.distance();
                 (fall > 0.0).then_some((fall, to))
             });
             falls.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, to)| to)
@@ -561,8 +557,8 @@ fn d8(window: &LocalWindow) -> (Vec<Option<usize>>, Vec<f64>) {
     // Level ground drains over its lower rim, by the fewest cells: a search from that rim, and each cell's number in it.
     let (mut crossed, mut turn) = (next.clone(), vec![0u32; z.len()]);
     let around = |k: usize| {
-        STEPS.iter().filter_map(move |[di, dj]| {
-            let (i, j) = ((k / cols) as i64 + di, (k % cols) as i64 + dj);
+        D8::ALL.into_iter().filter_map(move |direction| {
+            let [i, j] = direction.neighbour_of([(k / cols) as i64, (k % cols) as i64]);
             ((0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j)).then(|| i as usize * cols + j as usize)
         })
     };
@@ -615,8 +611,8 @@ fn rivers_keep_their_way_and_their_size_and_the_land_its_form() {
             let mut own = vec![1.0f64; fine.ground.len()];
             let mut waiting = vec![0u8; own.len()];
             let down = |k: usize| {
-                let step = STEPS.get(usize::from(fine.receivers.as_slice()[k]))?;
-                Some((k as i64 + step[0] * cols as i64 + step[1]) as usize)
+                let [down, right] = D8::from_code(fine.receivers.as_slice()[k])?.offset();
+                Some(k.wrapping_add_signed(down * cols as isize + right))
             };
             (0..own.len()).filter_map(down).for_each(|to| waiting[to] += 1);
             let mut ready: Vec<usize> = (0..own.len()).filter(|k| waiting[*k] == 0).collect();
@@ -698,10 +694,10 @@ fn rivers_meander_on_wide_floors_and_keep_their_cells() {
         let start = (0..25 * side).max_by(|a, b| fine.area[(*a, 32 * side)].total_cmp(&fine.area[(*b, 32 * side)]));
         let mut at = [start.unwrap(), 32 * side];
         let mut cells = vec![];
-        while let Some([di, dj]) = STEPS.get(usize::from(fine.receivers[(at[0], at[1])])) {
+        while let Some(direction) = D8::from_code(fine.receivers[(at[0], at[1])]) {
             assert_eq!(at[0] / side, 12, "the river leaves its coarse cells at {at:?}");
             cells.push(at.map(|x| x as f64));
-            at = [(at[0] as i64 + di) as usize, (at[1] as i64 + dj) as usize];
+            at = direction.neighbour_of(at.map(|x| x as i64)).map(|x| x as usize);
         }
         let mean = |w: &[[f64; 2]]| [0, 1].map(|axis| w.iter().map(|p| p[axis]).sum::<f64>() / w.len() as f64);
         let smooth: Vec<[f64; 2]> = cells.windows(5).map(mean).collect();
@@ -1174,12 +1170,12 @@ fn a_river_has_a_step_where_it_leaves_a_hard_bed() {
             let is_soft = |[i, j]: [usize; 2]| strata.softness(fine.ground[(i, j)].0, phases[i * cols + j]) > 1.0;
             let start = (0..50).max_by(|a, b| fine.area[(*a, 24)].total_cmp(&fine.area[(*b, 24)])).unwrap();
             let mut at = [start, 24];
-            while let Some([di, dj]) = STEPS.get(usize::from(fine.receivers[(at[0], at[1])])) {
-                let to = [(at[0] as i64 + di) as usize, (at[1] as i64 + dj) as usize];
+            while let Some(direction) = D8::from_code(fine.receivers[(at[0], at[1])]) {
+                let to = direction.neighbour_of(at.map(|x| x as i64)).map(|x| x as usize);
                 if is_soft(at) != is_soft(to) {
                     let [z, low] = [at, to].map(|[i, j]| fine.ground[(i, j)].metres());
                     let sum = &mut sums[usize::from(is_soft(at))];
-                    (sum[0], sum[1]) = (sum[0] + z - low, sum[1] + (*di as f64).hypot(*dj as f64) * frame.width(1));
+                    (sum[0], sum[1]) = (sum[0] + z - low, sum[1] + direction.distance() * frame.width(1));
                 }
                 at = to;
             }

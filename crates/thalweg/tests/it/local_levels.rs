@@ -2,6 +2,7 @@
 
 use crate::long;
 use crate::support::{finish_run, run_recipe, with_threads};
+use thalweg::flow::D8;
 use thalweg::local::{LocalWindow, Rules};
 use thalweg::model::{Budget, Local};
 use thalweg::recipe::{Beyond, Coarsest, Levels, LocalFrom};
@@ -221,12 +222,12 @@ fn a_local_build_drains() {
     let pool = terrain.layers.get("pool").map(|layer| &layer.cells);
     let deep = |k: usize| if let Some(Cells::Height(pool)) = pool { pool.as_slice()[k].0 } else { 0 };
     let z: Vec<i32> = (0..terrain.ground.len()).map(|k| terrain.ground.as_slice()[k].0 + deep(k)).collect();
-    let steps: [[i64; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
     for k in 0..z.len() {
         let (i, j) = ((k / cols) as i64, (k % cols) as i64);
-        match steps.get(rec[k] as usize) {
-            Some([di, dj]) => {
-                let to = ((i + di) * cols as i64 + j + dj) as usize;
+        match u8::try_from(rec[k]).ok().and_then(D8::from_code) {
+            Some(direction) => {
+                let [r, c] = direction.neighbour_of([i, j]);
+                let to = (r * cols as i64 + c) as usize;
                 assert!(z[to] <= z[k] && area[to] >= area[k], "{i}, {j}");
             }
             None => {
@@ -285,7 +286,6 @@ fn assert_drains(name: &str, terrain: &Terrain) {
     let deep = |k: usize| if let Some(Cells::Height(pool)) = pool { pool.as_slice()[k].0 } else { 0 };
     let sea = terrain.grid.sea_level.map_or(i32::MIN, |sea| sea.0);
     let z: Vec<i32> = (0..terrain.ground.len()).map(|k| terrain.ground.as_slice()[k].0 + deep(k)).collect();
-    let steps: [[i64; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
     // A later stage may fill a lake's bed otherwise: over one lake the tree counts alone.
     let lake = |k: usize| match terrain.layers.get("lake").map(|layer| &layer.cells) {
         Some(Cells::Count(ids)) => ids.as_slice()[k],
@@ -295,9 +295,10 @@ fn assert_drains(name: &str, terrain: &Terrain) {
     for k in 0..z.len() {
         let (i, j) = ((k / cols) as i64, (k % cols) as i64);
         range = [range[0].min(z[k]), range[1].max(z[k])];
-        match steps.get(rec[k] as usize) {
-            Some([di, dj]) => {
-                let to = ((i + di) * cols as i64 + j + dj) as usize;
+        match u8::try_from(rec[k]).ok().and_then(D8::from_code) {
+            Some(direction) => {
+                let [r, c] = direction.neighbour_of([i, j]);
+                let to = (r * cols as i64 + c) as usize;
                 let in_one = lake(k) != 0 && lake(k) == lake(to);
                 // A river that runs on beside its lake lies under the lake's level, and a fill lets the water out there.
                 let leaves = lake(k) != 0 && lake(to) == 0 && z[to] - z[k] < METRE;

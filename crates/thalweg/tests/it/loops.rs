@@ -3,7 +3,7 @@
 
 use crate::support::{finish_run, run_recipe, with_threads};
 use thalweg::base::rng::Key;
-use thalweg::flow::{Drainage, LENGTHS, Land};
+use thalweg::flow::{D8, Drainage, Land};
 use thalweg::laws::LAWS;
 use thalweg::model::{Family, Model, Tick};
 use thalweg::models::stream_power::{Area, StreamPower};
@@ -36,7 +36,7 @@ fn neighbours_are_those_of_a_world_laid_out_many_times() {
             let topology = Topology { size, looped };
             let [rows, cols] = size.map(|n| n as isize);
             for (i, j) in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
-                for (di, dj) in [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1), (2, -2)] {
+                for [di, dj] in D8::OFFSETS.into_iter().chain([[2, -2]]) {
                     let (r, c) = (i + di + 10 * rows, j + dj + 10 * cols);
                     let inside = |at: isize, count: isize, looped: bool| looped || (10..11).contains(&(at / count));
                     let is_there = inside(r, rows, looped[0]) && inside(c, cols, looped[1]);
@@ -210,7 +210,7 @@ fn balance(terrain: &Terrain, theta: f64) -> Vec<[f64; 4]> {
     for &k in drainage.order().iter().rev() {
         let k = k as usize;
         let Some(below) = drainage.next(k) else { continue };
-        let length = LENGTHS[usize::from(drainage.directions()[k]) % 2] * cell;
+        let length = D8::DISTANCES[usize::from(drainage.directions()[k]) % 2] * cell;
         let row = k / terrain.grid.cols();
         if row == 0 || row + 1 == terrain.grid.rows() {
             continue;

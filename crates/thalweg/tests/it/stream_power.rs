@@ -2,7 +2,7 @@
 
 use crate::support::terrain_on;
 use thalweg::base::rng::Key;
-use thalweg::flow::{Land, accumulate, d8, downstream, fill};
+use thalweg::flow::{D8, Land, accumulate, d8, downstream, fill};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
 use thalweg::terrain::field::Field;
@@ -62,7 +62,7 @@ fn worst_slope(model: &StreamPower, terrain: &Terrain, c: f64) -> f64 {
         if i + 1 == grid.rows() && grid.edges[2] == Edge::Open {
             continue;
         }
-        let distance = grid.cell * if code.is_multiple_of(2) { 1.0 } else { std::f64::consts::SQRT_2 };
+        let distance = grid.cell * D8::DISTANCES[usize::from(code) % 2];
         let slope = (terrain.ground.as_slice()[k].metres() - terrain.ground.as_slice()[below].metres()) / distance;
         let area = f64::from(counts.as_slice()[k]) * grid.cell_area();
         let (m, n) = (model.area_exponent, model.slope_exponent);

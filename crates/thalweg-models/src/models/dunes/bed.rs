@@ -1,6 +1,6 @@
 //! Sand on the ground, and how it slides.
 
-use thalweg_flow::LENGTHS;
+use thalweg_flow::D8;
 
 /// The greatest drops at which sand stands, straight and diagonal, in units.
 #[derive(Debug, Clone, Copy)]
@@ -9,7 +9,7 @@ pub(super) struct Repose([i32; 2]);
 impl Repose {
     /// For a drop of so many units from a cell to the next.
     pub(super) fn new(drop: f64) -> Self {
-        Self(LENGTHS.map(|length| (drop * length).round().min(f64::from(i32::MAX)) as i32))
+        Self(D8::DISTANCES.map(|length| (drop * length).round().min(f64::from(i32::MAX)) as i32))
     }
 }
 
@@ -36,9 +36,10 @@ pub(super) const SLIDES: usize = 14;
 /// The most rounds of coming to rest.
 const ROUNDS: usize = 500;
 
-/// Neighbours, the straight ones first, and so not as [`STEPS`](thalweg_flow::STEPS) count them: of equally steep ones the first is
-/// taken.
-const AROUND: [[i32; 2]; 8] = [[-1, 0], [0, 1], [1, 0], [0, -1], [-1, 1], [1, 1], [1, -1], [-1, -1]];
+/// The neighbours, straight ones first and clockwise from the north, and not in the order of their codes: of equally
+/// steep neighbours the first in this order is taken.
+const ORDER: [D8; 8] =
+    [D8::North, D8::East, D8::South, D8::West, D8::NorthEast, D8::SouthEast, D8::SouthWest, D8::NorthWest];
 
 impl Bed<'_> {
     /// Index of row `i`, column `j`.
@@ -158,13 +159,15 @@ impl Bed<'_> {
             return None;
         }
         let mut most = (0, [i, j]);
-        for (k, [di, dj]) in AROUND.into_iter().enumerate() {
+        for direction in ORDER {
+            let [di, dj] = direction.offset().map(|cells| cells as i32);
             let cell = [i + di, j + dj];
             if !self.is_there(cell) {
                 continue;
             }
             let at = self.at(cell);
-            let excess = drop(self.ground[at], self.loose[at]).saturating_sub(self.repose.0[k / 4]);
+            let excess = drop(self.ground[at], self.loose[at])
+                .saturating_sub(self.repose.0[usize::from(direction.is_diagonal())]);
             if excess > most.0 {
                 most = (excess, cell);
             }
@@ -214,10 +217,11 @@ mod tests {
                 let rises = |other: i32, loose: i32| if loose > 0 { other - bed.ground[4] } else { 0 };
                 for drop in [&falls as &dyn Fn(i32, i32) -> i32, &rises] {
                     let mut most = (0, [1, 1]);
-                    for (k, [di, dj]) in AROUND.into_iter().enumerate() {
-                        let cell = [1 + di, 1 + dj];
+                    for direction in ORDER {
+                        let cell = direction.offset().map(|cells| 1 + cells as i32);
                         let at = bed.at(cell);
-                        let excess = drop(bed.ground[at], bed.loose[at]) - repose.0[k / 4];
+                        let excess =
+                            drop(bed.ground[at], bed.loose[at]) - repose.0[usize::from(direction.is_diagonal())];
                         if excess > most.0 && outside.is_none_or(|outside| !outside[at]) {
                             most = (excess, cell);
                         }

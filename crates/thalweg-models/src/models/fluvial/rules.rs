@@ -5,7 +5,7 @@ use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::{Edge, Grid};
 use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_flow::{LENGTHS, STEPS};
+use thalweg_flow::D8;
 
 /// Deepest water that counts for what flows, in units: products of two depths then fit 64 bits.
 const DEEPEST: i64 = 1 << 31;
@@ -89,7 +89,7 @@ impl Rules {
             deposition: model.deposition,
             softness: model.softness,
             capacity_from: model.capacity_from,
-            run: LENGTHS.map(|steps| steps * grid.cell * UNITS),
+            run: D8::DISTANCES.map(|steps| steps * grid.cell * UNITS),
             receivers: model.receivers,
             full: model.moves == Moves::Full,
             pits: model.pits,
@@ -185,7 +185,7 @@ impl Rules {
         let surface = i64::from(ground) + depth;
         let mut drops = [0i64; 8];
         let mut grounds = [i32::MAX; 8];
-        for (k, [di, dj]) in STEPS.iter().enumerate() {
+        for (k, [di, dj]) in D8::OFFSETS.iter().enumerate() {
             let (r, c) = (i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj));
             let inside = r < rows && c < cols;
             if !inside && !leads_out(scene.grid, [i, j], [*di, *dj]) {

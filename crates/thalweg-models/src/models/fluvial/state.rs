@@ -7,7 +7,7 @@ use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::{Height, UNITS};
 use thalweg_core::terrain::{HARDNESS, PROTECT, Terrain};
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 
 /// What was done, in units.
 #[derive(Default)]
@@ -134,7 +134,7 @@ impl State<'_> {
         if moved > 0 {
             self.water.add(cell, -moved);
             self.suspended[(i, j)].0 -= out as i32;
-            for (k, [di, dj]) in STEPS.iter().enumerate() {
+            for (k, [di, dj]) in D8::OFFSETS.iter().enumerate() {
                 let (water, solid) = (i64::from(plan.water[k]), plan.solid[k] as i32);
                 if water == 0 {
                     continue;

@@ -11,7 +11,7 @@ use thalweg_core::base::error::Result;
 use thalweg_core::terrain::grid::Edge;
 use thalweg_core::terrain::height::Height;
 use thalweg_core::terrain::{GROUND, LOOSE};
-use thalweg_flow::{LENGTHS_F32, STEPS};
+use thalweg_flow::D8;
 
 /// The planes of heights beside the ground and its loose part: the level of the lake or sea over a cell ([`DRY`] where there is
 /// none; only read), and the southward and eastward sums of what passes, in parts of a [`WHOLE_DROP`](super::motion::WHOLE_DROP).
@@ -81,16 +81,12 @@ impl Kernel for Descent<'_> {
     }
 }
 
-/// Steps to the neighbours, of which every second is diagonal.
-const AROUND: [[i32; 2]; 8] = {
-    let mut around = [[0; 2]; 8];
-    let mut k = 0;
-    while k < 8 {
-        around[k] = [STEPS[k][0] as i32, STEPS[k][1] as i32];
-        k += 1;
-    }
-    around
-};
+/// The neighbour (row, column) of a cell.
+#[inline(always)]
+fn neighbour([i, j]: [i32; 2], direction: D8) -> [i32; 2] {
+    let [down, right] = direction.offset();
+    [i + down as i32, j + right as i32]
+}
 
 /// What becomes of a drop.
 #[derive(Clone, Copy, PartialEq)]
@@ -429,12 +425,12 @@ impl<'a> Tile<'a> {
             };
             let [straight, across] = self.around(at).map(most);
             // Mostly nothing is too steep.
-            if straight <= talus && across <= talus * LENGTHS_F32[1] {
+            if straight <= talus && across <= talus * D8::DISTANCES_F32[1] {
                 return;
             }
         }
-        for (k, [di, dj]) in AROUND.into_iter().enumerate() {
-            let cell = [i + di, j + dj];
+        for direction in D8::ALL {
+            let cell = neighbour([i, j], direction);
             if !inner && !self.is_inside(cell) {
                 continue;
             }
@@ -443,7 +439,7 @@ impl<'a> Tile<'a> {
             // What slides is of the higher cell.
             let own = self.talus.map_or(talus, |plane| plane[if over > 0 { at } else { other }]);
             let talus = if wet { talus.min(own) } else { own };
-            let talus = talus * LENGTHS_F32[k % 2];
+            let talus = talus * direction.distance_f32();
             let excess = over.unsigned_abs() as f32 - talus;
             if excess > 0.0 && !self.is_void(cell) {
                 let amount = (excess * self.rules.slide) as i32;
@@ -495,8 +491,8 @@ impl<'a> Tile<'a> {
         i > top && j > left && i + 1 < bottom && j + 1 < right
     }
 
-    fn is_beside_void(&self, [i, j]: [i32; 2]) -> bool {
-        self.outside.is_some() && AROUND.into_iter().any(|[di, dj]| self.is_void([i + di, j + dj]))
+    fn is_beside_void(&self, cell: [i32; 2]) -> bool {
+        self.outside.is_some() && D8::ALL.into_iter().any(|direction| self.is_void(neighbour(cell, direction)))
     }
 
     /// A drop that finds no way down sets out anew without its speed, or rests.
@@ -519,10 +515,10 @@ impl<'a> Tile<'a> {
     }
 
     /// The lowest of a cell and its neighbours, the cell itself if none is lower.
-    fn lowest(&self, [i, j]: [i32; 2], at: usize) -> usize {
+    fn lowest(&self, here: [i32; 2], at: usize) -> usize {
         let mut lowest = at;
-        for [di, dj] in AROUND {
-            let cell = [i + di, j + dj];
+        for direction in D8::ALL {
+            let cell = neighbour(here, direction);
             if self.is_inside(cell) && !self.is_void(cell) && self.ground[self.at(cell)] < self.ground[lowest] {
                 lowest = self.at(cell);
             }

@@ -17,7 +17,7 @@ use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::{Height, UNITS};
 use thalweg_flow::pools::{Arrival, Pools};
-use thalweg_flow::{LENGTHS_F32, downstream};
+use thalweg_flow::{D8, downstream};
 
 /// Parts of a unit in which amounts are summed.
 const PARTS: f64 = 65_536.0;
@@ -26,7 +26,7 @@ const PARTS: f64 = 65_536.0;
 const ROWS: usize = 128;
 
 /// Lengths of a straight step and of a diagonal one in steps of a drop, each of which leads √2 cells.
-const DROP_STEPS: [f32; 2] = [1.0 / LENGTHS_F32[1], 1.0];
+const DROP_STEPS: [f32; 2] = [1.0 / D8::DISTANCES_F32[1], 1.0];
 
 /// The water that comes to the pits of the ground in some batches. What falls is booked, and what is lost or drains off the land.
 pub fn come(

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
-use thalweg_flow::{LENGTHS_F32, around};
+use thalweg_flow::Neighbourhood;
 
 /// What is known of a cell of the lattice before basins are laid out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,7 +62,8 @@ fn reached([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = (usize, f
 
 /// The neighbours of a cell, and how far off they are in cells.
 fn near([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = (usize, f32)> {
-    around([rows, cols], [k / cols, k % cols]).map(move |(d, [i, j])| (i * cols + j, LENGTHS_F32[d % 2]))
+    Neighbourhood::new([rows, cols], [k / cols, k % cols])
+        .map(move |(direction, [i, j])| (i * cols + j, direction.distance_f32()))
 }
 
 /// Least sums of `cost` over ways from the starts; a way's last argument is its length in cells. Bits of numbers from 0 on stand in

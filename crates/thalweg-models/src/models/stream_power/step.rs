@@ -18,7 +18,7 @@ use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::{Height, UNITS};
 use thalweg_core::terrain::{ERODIBILITY, RAIN, Terrain, UPLIFT};
-use thalweg_flow::{Directions, Drainage, LENGTHS, Land, OUT, accumulate, multiple};
+use thalweg_flow::{D8, Directions, Drainage, Land, OUT, accumulate, multiple};
 use thalweg_noise::gradient::mix;
 
 /// Rivers at work on the cells of a terrain.
@@ -250,7 +250,7 @@ impl Rivers {
     fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, mut sums: Vec<i64>, time: f64) -> Vec<f32> {
         let (model, grid) = (&self.model, &terrain.grid);
         let scale = model.erodibility * self.level.step;
-        let scale = LENGTHS.map(|d| scale * libm::pow(d * grid.cell, -model.slope_exponent));
+        let scale = D8::DISTANCES.map(|d| scale * libm::pow(d * grid.cell, -model.slope_exponent));
         let yields = if model.rain > 0.0 { model.rain } else { 1.0 };
         let area = (grid.cell_area() * yields / ONE as f64) as f32;
         let m = model.area_exponent as f32;

@@ -6,7 +6,7 @@ use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::Height;
-use thalweg_flow::STEPS;
+use thalweg_flow::D8;
 
 /// How a kind's chance falls off towards its limits: of slope and wetness, and of the tree line's height.
 const SOFT: f32 = 0.1;
@@ -99,7 +99,7 @@ impl PlantSite<'_> {
         let Some(shore) = kind.shore else { return true };
         let cells = (shore / self.grid.cell).round().max(1.0) as isize;
         let [rows, cols] = self.grid.size;
-        STEPS.iter().any(|[di, dj]| {
+        D8::OFFSETS.iter().any(|[di, dj]| {
             let (r, c) = (i.checked_add_signed(di * cells), j.checked_add_signed(dj * cells));
             matches!((r, c), (Some(r), Some(c)) if r < rows && c < cols
                 && !self.nodata.is_some_and(|mask| mask[(r, c)]) && self.is_wet(r, c, rules))

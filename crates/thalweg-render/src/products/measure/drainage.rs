@@ -5,7 +5,7 @@ use crate::products::measure::spec::{Measures, Spec, measures, need_land};
 use thalweg_core::terrain::POOL;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_flow::{Directions, Drainage, LENGTHS, Land, PIT, Part, d8, outlets};
+use thalweg_flow::{D8, Directions, Drainage, Land, PIT, Part, d8, outlets};
 
 pub(super) const SPECS: [Spec; 6] = measures! {
     /// Running water fills or cuts through pits; elevation models have some from noise, trees and bridges.
@@ -92,7 +92,7 @@ pub(super) fn level_cells(ground: &Ground<'_>) -> u64 {
 
 /// Length of a step into a direction, in cells.
 pub(super) fn step(direction: u8) -> f64 {
-    LENGTHS[usize::from(direction % 2)]
+    D8::DISTANCES[usize::from(direction % 2)]
 }
 
 /// Hollows without a way out: level bottoms of touching cells count once.

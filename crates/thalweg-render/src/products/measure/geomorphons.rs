@@ -6,7 +6,7 @@ use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Curve, Group, MeasureSettings, Measures, Scale, Spec};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
-use thalweg_flow::{LENGTHS, STEPS};
+use thalweg_flow::D8;
 
 const fn form(name: &'static str, title: &'static str, nature: &'static str) -> Spec {
     let source = "Jasiewicz & Stepinski 2013; real models, docs/measure.md";
@@ -130,10 +130,11 @@ impl Sight {
         let here = seen.row(i);
         self.higher.fill(0);
         self.lower.fill(0);
-        for [di, dj] in STEPS {
+        for direction in D8::ALL {
+            let [di, dj] = direction.offset();
             self.most.fill(f32::NEG_INFINITY);
             self.least.fill(f32::INFINITY);
-            let length = LENGTHS[usize::from(di != 0 && dj != 0)] * cell;
+            let length = direction.distance() * cell;
             for step in 1..=search as isize {
                 let Some(r) = i.checked_add_signed(di * step).filter(|r| *r < rows) else { break };
                 let shift = dj * step;

@@ -7,7 +7,7 @@ use crate::products::wetness::discharge;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::{GROUND, MOMENTUM_X, MOMENTUM_Y, Terrain};
-use thalweg_flow::{Drainage, Land, STEPS, hydraulic};
+use thalweg_flow::{D8, Drainage, Land, hydraulic};
 
 /// Greatest curvature that a map shows, in 1/m on cells of 1 m; it is less on wider cells, in proportion.
 const SHARPEST: f64 = 0.25;
@@ -78,7 +78,7 @@ pub fn flow(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
         // What falls on a slope runs down it; in rivers and on level ground water keeps to its bed.
         let bed = || {
             let k = next[i * cols + j]?;
-            STEPS.into_iter().find(|step| topology.cell([i, j], *step) == Some([k / cols, k % cols]))
+            D8::OFFSETS.into_iter().find(|step| topology.cell([i, j], *step) == Some([k / cols, k % cols]))
         };
         let toward = match (passes(terrain, [i, j], passing), bed()) {
             (true, _) => passing,

@@ -12,7 +12,7 @@ use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::Height;
 use thalweg_core::terrain::{POOL, TREE_DENSITY, Terrain};
-use thalweg_flow::{LENGTHS_F32, STEPS, hydraulic};
+use thalweg_flow::{D8, Neighbourhood, hydraulic};
 use thalweg_models::models::glacier::ICE;
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
@@ -186,18 +186,17 @@ fn rockfall(terrain: &Terrain, slope: &Field<f32>) -> Field<f32> {
     let ground = terrain.ground.as_slice();
     let mut order: Vec<u32> = (0..grid.len() as u32).collect();
     order.par_sort_unstable_by_key(|k| (std::cmp::Reverse(ground[*k as usize].0), *k));
-    let left = LENGTHS_F32.map(|steps| libm::expf(-steps * grid.cell as f32 / ROLL));
+    let left = D8::DISTANCES_F32.map(|steps| libm::expf(-steps * grid.cell as f32 / ROLL));
     for k in order {
         let k = k as usize;
         let here = fall[k];
         if here < 0.02 || slope.as_slice()[k] < ROLLS {
             continue;
         }
-        for (d, step) in STEPS.into_iter().enumerate() {
-            let Some([r, c]) = topology.cell([k / cols, k % cols], step) else { continue };
+        for (direction, [r, c]) in Neighbourhood::new(topology, [k / cols, k % cols]) {
             let n = r * cols + c;
             if ground[n] < ground[k] && !terrain.is_nodata(r, c) {
-                fall[n] = fall[n].max(here * left[d % 2]);
+                fall[n] = fall[n].max(here * left[usize::from(direction.is_diagonal())]);
             }
         }
     }

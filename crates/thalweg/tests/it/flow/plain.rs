@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use thalweg::base::rng::Key;
-use thalweg::flow::{Directions, Land, OUT, PIT, Part, VOID};
+use thalweg::flow::{D8, Directions, Land, OUT, PIT, Part, VOID};
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::Edge;
 use thalweg::terrain::height::Height;
@@ -100,14 +100,14 @@ pub fn directions(land: &Land<'_>) -> Directions {
 fn steepest(land: &Land<'_>, parts: &Field<Part>, i: usize, j: usize) -> Option<u8> {
     let here = i64::from(land.ground[(i, j)].0);
     // Squares of falls, doubled on straight ones where they ought to be halved on diagonals.
-    let fall = |k: usize, [r, c]: [usize; 2]| {
+    let fall = |direction: D8, [r, c]: [usize; 2]| {
         let fall = i128::from(here - i64::from(land.ground[(r, c)].0));
-        (fall > 0 && parts[(r, c)] != Part::Void).then(|| [2 * fall * fall, fall * fall][k % 2])
+        (fall > 0 && parts[(r, c)] != Part::Void)
+            .then(|| [2 * fall * fall, fall * fall][usize::from(direction.is_diagonal())])
     };
     let best = land.around(i, j).filter_map(|(k, cell)| fall(k, cell)).max()?;
-    let equals: Vec<usize> =
-        land.around(i, j).filter(|(k, cell)| fall(*k, *cell) == Some(best)).map(|(k, _)| k).collect();
-    Some(equals[land.pick(i, j, equals.len() as u32) as usize] as u8)
+    let equals: Vec<D8> = land.around(i, j).filter(|(k, cell)| fall(*k, *cell) == Some(best)).map(|(k, _)| k).collect();
+    Some(equals[land.pick(i, j, equals.len() as u32) as usize].code())
 }
 
 fn cross_flats(land: &Land<'_>, parts: &Field<Part>, directions: &mut Directions) {
@@ -147,8 +147,8 @@ fn cross_flats(land: &Land<'_>, parts: &Field<Part>, directions: &mut Directions
         if !flat(i, j) || towards[(i, j)].is_none() {
             continue;
         }
-        let combined = |k: usize, [r, c]: [usize; 2]| {
-            let odd = (k % 2) as i64;
+        let combined = |direction: D8, [r, c]: [usize; 2]| {
+            let odd = i64::from(direction.is_diagonal());
             if drains(i, j, [r, c]) {
                 return Some((i64::MIN, odd));
             }
@@ -156,9 +156,9 @@ fn cross_flats(land: &Land<'_>, parts: &Field<Part>, directions: &mut Directions
             Some((2 * towards - away[(r, c)].unwrap_or(0), odd))
         };
         let least = land.around(i, j).filter_map(|(k, cell)| combined(k, cell)).min().unwrap();
-        let equals: Vec<usize> =
+        let equals: Vec<D8> =
             land.around(i, j).filter(|(k, cell)| combined(*k, *cell) == Some(least)).map(|(k, _)| k).collect();
-        directions[(i, j)] = equals[land.pick(i, j, equals.len() as u32) as usize] as u8;
+        directions[(i, j)] = equals[land.pick(i, j, equals.len() as u32) as usize].code();
     }
 }
 
