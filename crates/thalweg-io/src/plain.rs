@@ -125,7 +125,7 @@ mod tests {
         let message = read(&path, 99).unwrap_err().to_string();
         assert!(message.contains("has 100 bytes; at most 99"), "{message}");
         assert!(read(folder.path(), 99).unwrap_err().to_string().contains("folder"));
-        assert!(read_if_there(&folder.path().join("b"), 1).unwrap().is_none());
+        assert!(read_if_there(folder.path().join("b"), 1).unwrap().is_none());
         fs::write(&path, [0xff]).unwrap();
         assert!(read_text(&path, 9).unwrap_err().to_string().contains("UTF-8"));
         // A file as long as no memory is, which takes no room on the disk.

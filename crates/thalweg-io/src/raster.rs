@@ -254,6 +254,7 @@ impl Samples {
     }
 
     /// Sample number `k`, counted row by row from 0; every type fits an `f64` exactly.
+    #[allow(clippy::useless_conversion, reason = "the macro repeats the conversion for every type, f64 among them")]
     pub fn get(&self, k: usize) -> f64 {
         each!(self, v => v[k].into())
     }

@@ -83,7 +83,7 @@ pub fn draft_network(
         draft.report["drains_before"] = drained::of_terrain(&before, terrain, None).into();
         draft.report["drains"] = drained::of_terrain(&carved.ground, terrain, Some(&network.lake)).into();
         draft.report["cut_m3"] = json!(cut as f64 / UNITS * terrain.grid.cell_area());
-        draft.report_to(&folder.join(REPORT), true);
+        draft.report_to(folder.join(REPORT), true);
         Ok(())
     })
 }

@@ -135,7 +135,7 @@ impl Staging {
         last.iter().try_for_each(rename)?;
         sync()?;
         // Left over it does no harm: what it names is in place, or gone.
-        formers.iter().for_each(|former| drop(disk::remove(&former.dir.join(JOURNAL))));
+        formers.iter().for_each(|former| drop(disk::remove(former.dir.join(JOURNAL))));
         Ok(())
     }
 }

@@ -59,7 +59,7 @@ pub fn draft_textures(folder: &Path, textures: &Textures) -> Result<Draft> {
         let manifest = sheet.all(textures)?;
         draft.take(saved);
         draft.report = manifest;
-        draft.report_to(&folder.join(MANIFEST), true);
+        draft.report_to(folder.join(MANIFEST), true);
         Ok(())
     })
 }

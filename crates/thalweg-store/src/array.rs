@@ -209,7 +209,7 @@ fn coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64; 6],
             return None;
         }
         let folder = folder.parent()?.join(name);
-        let text = plain::read_if_there(&folder.join(ZARR), MAX_BYTES).ok()??;
+        let text = plain::read_if_there(folder.join(ZARR), MAX_BYTES).ok()??;
         let text = std::str::from_utf8(&text).ok()?;
         let mut attributes = document(text, "array").ok()?;
         // Whole numbers of 64 bits are read as floats of the same bits.
@@ -259,7 +259,7 @@ pub fn maps_of(folder: &Path) -> Result<Vec<String>> {
     }
     let entries = std::fs::read_dir(folder).map_err(Error::io(folder, "read"))?.flatten();
     let named = entries.filter(|entry| {
-        let text = plain::read_if_there(&entry.path().join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
+        let text = plain::read_if_there(entry.path().join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
         let about = std::str::from_utf8(&text).ok().and_then(|text| document(text, "array").ok()).unwrap_or_default();
         about["shape"].as_array().is_some_and(|shape| shape.len() == 2)
     });

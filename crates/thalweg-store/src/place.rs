@@ -129,7 +129,7 @@ pub fn beside(
     let name = attributes.get("grid_mapping").and_then(Value::as_str).unwrap_or("spatial_ref");
     let is_plain = !(name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.'));
     let read = || {
-        let text = plain::read_if_there(&array.parent()?.join(name).join(ZARR), MAX_BYTES).ok()??;
+        let text = plain::read_if_there(array.parent()?.join(name).join(ZARR), MAX_BYTES).ok()??;
         document(std::str::from_utf8(&text).ok()?, "array").ok()
     };
     let about = is_plain.then(read).flatten().unwrap_or_default();

@@ -46,7 +46,7 @@ pub fn is_store(path: &Path) -> bool {
 
 /// The same of a store that cannot be read: damaged, or of a later version.
 pub fn is_ours(path: &Path) -> bool {
-    let text = plain::read_if_there(&path.join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
+    let text = plain::read_if_there(path.join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
     serde_json::from_slice::<Value>(&text).is_ok_and(|document| !document["attributes"][OWN].is_null())
 }
 
@@ -385,7 +385,7 @@ fn gives_way(path: &Path, recipe: &str) -> Result<bool> {
     }
     let _held = Lock::take(path, &path.join(MARKS), Access::Alone)?;
     // Without its root it is no store any more, whatever else goes.
-    core_disk::remove(&path.join(ZARR)).map_err(Error::io(path, "remove"))?;
+    core_disk::remove(path.join(ZARR)).map_err(Error::io(path, "remove"))?;
     let layers = spec.layers.iter().map(|layer| layer.name.as_str());
     for name in layers.chain(["x", "y", "spatial_ref"]) {
         let folder = path.join(name);

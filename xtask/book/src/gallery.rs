@@ -204,7 +204,7 @@ fn presets() -> Vec<String> {
 }
 
 fn read(path: &str) -> Outcome<Recipe> {
-    Recipe::read(&root().join(path)).map_err(|error| error.to_string())
+    Recipe::read(root().join(path)).map_err(|error| error.to_string())
 }
 
 /// The pictures that an entry's lines draw.

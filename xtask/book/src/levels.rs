@@ -61,7 +61,7 @@ pub fn measure(names: &[&str], most: usize) -> Outcome {
 
 fn read(world: &Path) -> Outcome<Terrain> {
     let loaded = load(world.join("height.tif"), &LoadOptions::default()).map_err(|error| error.to_string())?;
-    let recipe = Recipe::read(&world.join("recipe.toml")).map_err(|error| error.to_string())?;
+    let recipe = Recipe::read(world.join("recipe.toml")).map_err(|error| error.to_string())?;
     let grid = recipe.framed(loaded.terrain.grid.clone()).map_err(|error| error.to_string())?;
     Ok(Terrain { grid, ..loaded.terrain })
 }

@@ -12,6 +12,9 @@ use simd_adler32::adler32;
 const LEVEL: u32 = 3;
 
 /// A zlib stream (RFC 1950) of these bytes.
+///
+/// # Errors
+/// An error of the compressor.
 pub fn zlib(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut out = HEAD.to_vec();
     compress(bytes, FlushCompress::Finish, &mut out)?;
@@ -21,6 +24,9 @@ pub fn zlib(bytes: &[u8]) -> io::Result<Vec<u8>> {
 
 /// A zlib stream of `count` pieces one after another; `pieces` makes some at a time, in order, and `write` is given the stream's parts in order.
 /// The result does not depend on the number of threads.
+///
+/// # Errors
+/// The first error of `pieces` or `write`, or one of the compressor.
 pub fn zlib_pieces(
     count: usize,
     mut pieces: impl FnMut(Range<usize>) -> io::Result<Vec<Vec<u8>>>,

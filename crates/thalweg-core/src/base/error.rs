@@ -41,7 +41,7 @@ pub enum Error {
         /// What is wrong with it and what is needed.
         problem: String,
     },
-    /// A model that breaks one of the [laws](thalweg_sim::laws).
+    /// A model that breaks one of the laws.
     #[error("{} breaks the law of {law}: {}", line(.model), lines(.how))]
     Law {
         /// The model's name.

@@ -29,6 +29,9 @@ pub struct Key<T> {
 /// How values stand behind keys.
 pub trait Form<T> {
     /// The value; messages call it `name`.
+    ///
+    /// # Errors
+    /// A value of another type or out of range.
     fn read(&self, name: &str, value: &toml::Value) -> Result<T>;
     /// As it is read; `None` where there is nothing to write.
     fn write(&self, value: &T) -> Option<String>;
@@ -81,6 +84,9 @@ impl<T> Key<T> {
 
 /// Reads what a table has of these keys, in the keys' order; what it has beside them is the caller's. `owner` stands before names in
 /// messages.
+///
+/// # Errors
+/// The first value of another type or out of range.
 pub fn read<T>(thing: &mut T, owner: &str, table: &toml::Table, keys: &[Key<T>]) -> Result<()> {
     for key in keys {
         if let Some(value) = table.get(key.name) {
@@ -134,6 +140,9 @@ pub fn table_schema(properties: Map<String, Json>) -> Json {
 }
 
 /// Refuses keys of a table that are not among `known`; `what` says what they are.
+///
+/// # Errors
+/// The first key that is not among `known`.
 pub fn known<'a>(what: &'static str, table: &toml::Table, known: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
     match table.keys().find(|key| !known.clone().any(|known| known == *key)) {
         Some(key) => Err(Error::unknown(what, key, known)),

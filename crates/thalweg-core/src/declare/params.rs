@@ -162,8 +162,8 @@ impl From<&str> for Written {
     }
 }
 
-/// What a person turns for a whole recipe at once ([`Knobs`](thalweg_sim::knobs::Knobs)). Each is a factor without unit. Those of a
-/// rock are ratios: the new rock's [figure](thalweg_models::rocks::Rock::figure) over the former one's.
+/// What a person turns for a whole recipe at once (`Knobs`). Each is a factor without unit. Those of a
+/// rock are ratios: the new rock's figure over the former one's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knob {
     /// Time that everything works.

@@ -56,6 +56,9 @@ impl Values<'_> {
     }
 
     /// Hands their bytes to `put`, in order, until it fails.
+    ///
+    /// # Errors
+    /// The first error of `put`.
     pub fn pour<E>(self, put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Heights(v) => pieces(v, |h| h.0.to_le_bytes(), put),

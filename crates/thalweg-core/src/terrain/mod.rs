@@ -131,7 +131,7 @@ declare_layers! {
     .finer(Finer::Halved)
     .in_world_folder(ReadBack::Always)
     .following_water();
-    /// How wet the ground is. It is no layer of a world: [`wetness`](thalweg_render::products::wetness::wetness) computes it
+    /// How wet the ground is. It is no layer of a world: `wetness` computes it
     /// from the world's water.
     pub const WETNESS: LayerSpec =
         LayerSpec::floats("wetness", "1", "How wet the ground is: 0 drained, 1 saturated.")
@@ -216,7 +216,7 @@ impl Terrain {
 
     /// A terrain over ground whose rows `row` fills in, in metres; NaN is no data. It is given a row's number, from 0 at the north, and
     /// that row's cells, west to east; rows are asked for side by side, and again to name a wrong number. Cells without data
-    /// stand at the lowest height, as in a [file](thalweg_io::load).
+    /// stand at the lowest height, as in a file.
     ///
     /// # Errors
     /// When a number is infinite or outside ±16 000 m, by its cell; when all are NaN.

@@ -87,7 +87,7 @@ impl Survey {
                 draft.take(self.running(&at, terrain, millimetres)?);
             }
             draft.report = json!(self.summary(&terrain.grid));
-            draft.report_to(&folder.join(REPORT), true);
+            draft.report_to(folder.join(REPORT), true);
             Ok(())
         })
     }

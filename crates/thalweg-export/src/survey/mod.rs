@@ -142,7 +142,10 @@ impl SurveyOptions {
         self.check_numbers()
     }
 
-    /// Whether threshold and runoff are in range.
+    /// Checks that threshold and runoff are in range.
+    ///
+    /// # Errors
+    /// The first number that is out of range, with the range.
     pub fn check_numbers(&self) -> Result<()> {
         for (name, value, unit) in [("threshold", self.threshold, "m²"), ("runoff", self.runoff, "mm")] {
             if let Some(value) = value.filter(|value| !(0.0..=1e15).contains(value)) {

@@ -123,7 +123,7 @@ pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: Rect, folder
         }
         draft.report = report(world, recipe, &window, rivers.len());
         draft.report["ledger"] = ledger.as_ref().map_or(serde_json::Value::Null, booked);
-        draft.report_to(&folder.join(FILES[6]), true);
+        draft.report_to(folder.join(FILES[6]), true);
         Ok(())
     })
 }

@@ -121,7 +121,7 @@ pub fn recipe_of(path: &Path) -> Result<Option<Recipe>> {
 
 /// Whether a folder's report speaks of a world of another recipe; false where there is no report.
 pub fn is_of_another(folder: &Path, recipe: &Recipe) -> bool {
-    let report = plain::read(&folder.join(REPORT), LONGEST).ok();
+    let report = plain::read(folder.join(REPORT), LONGEST).ok();
     let report: Option<serde_json::Value> = report.and_then(|text| serde_json::from_slice(&text).ok());
     report.is_some_and(|report| report["recipe_hash"].as_str().is_some_and(|hash| hash != recipe.hash()))
 }

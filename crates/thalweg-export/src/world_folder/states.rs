@@ -108,7 +108,7 @@ impl States {
             let problem = "holds the states of another run, which was begun later; move that folder away to go on";
             return Err(Error::file(&self.dir, problem));
         }
-        output::check_plain(&self.dir.join(TABLE))
+        output::check_plain(self.dir.join(TABLE))
     }
 
     /// Whether a file bears the name of one that may be written.

@@ -253,6 +253,7 @@ impl Level {
 }
 
 /// Rows of cells of twice the width; what is odd at the end stands alone.
+#[allow(clippy::useless_conversion, reason = "the macro repeats the conversion for every type, f64 among them")]
 fn halved(samples: &Samples, size: Size, overviews: Overviews, nodata: Option<f64>) -> Result<Samples> {
     let half = size.map(|n| n.div_ceil(2));
     let mut out = Samples::filled(samples.kind(), half[0] * half[1], 0.0)?;

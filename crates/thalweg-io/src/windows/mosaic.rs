@@ -127,7 +127,7 @@ impl VrtWindows {
     }
 
     /// All of it.
-    pub fn whole(&self) -> Result<Raster> {
+    pub(crate) fn whole(&self) -> Result<Raster> {
         let [rows, cols] = self.head.size;
         let cells = rows as u64 * cols as u64;
         if cells > MAX_CELLS {
@@ -259,6 +259,7 @@ impl std::fmt::Debug for VrtWindows {
 
 impl Samples {
     /// Puts samples of `from`, of the same type and a map of the window's size, into the window `to` of these, but those of one value.
+    #[allow(clippy::useless_conversion, reason = "the macro repeats the conversion for every type, f64 among them")]
     fn overlay(&mut self, size: Size, to: Window, from: &Self, nodata: f64) {
         // Samples of another type were converted before.
         both!(self, from, v, w => for (n, x) in w.iter().enumerate() {

@@ -171,7 +171,7 @@ fn lay_row(
 
 /// What the tests of base models share.
 #[cfg(test)]
-pub mod testing {
+pub(crate) mod testing {
     use super::*;
     use thalweg_core::terrain::field::{Field, Window};
 

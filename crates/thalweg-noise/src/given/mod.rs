@@ -1,5 +1,5 @@
 //! `Given`: a row of a table that a recipe gives to a stage. Springs, kinds of soil, beds of rock, mouths and waypoints are such
-//! rows; [`thalweg_sim::recipe::tables`] has the one list of them.
+//! rows; `tables` has the one list of them.
 
 pub mod rows;
 pub mod soils;

@@ -46,7 +46,10 @@ impl Entry {
         }
     }
 
-    /// The number, within its limits; `owner` is said in messages.
+    /// Returns the number if it is in range; messages name `owner`.
+    ///
+    /// # Errors
+    /// A number out of range, with the range.
     pub fn check(&self, owner: &str, x: f64) -> Result<f64> {
         if (self.min..=self.max).contains(&x) {
             return Ok(x);

@@ -131,7 +131,7 @@ pub fn csv_line(lake: &LakeOutline) -> String {
 /// counter-clockwise.
 const SIDES: [D8; 4] = [D8::North, D8::West, D8::South, D8::East];
 
-/// A side between a cell and the one beside it: the cell, and the side's number in [`SIDES`].
+/// A side between a cell and the one beside it: the cell, and the side's number in `SIDES`.
 pub type Side = ([isize; 2], usize);
 
 /// Offsets outward from a side's cell, and onward along the side: the way onward is the way outward of the next side.

@@ -145,6 +145,9 @@ fn short(value: &Value) -> String {
 
 impl Sketch {
     /// The same as a file of it would be read; what is wrong with a feature alone, in words.
+    ///
+    /// # Errors
+    /// The first feature that no file could hold, in words.
     pub fn whole(&self) -> Said<Self> {
         for (number, feature) in (1..).zip(&self.features) {
             let own = feature.heights.iter().chain(&feature.width).chain([&feature.strength]);

@@ -567,7 +567,7 @@ fn what_is_drawn_begins_the_run_anew_and_is_undone_saved_and_opened() {
     std::fs::write(folder.path().join("q.geojson"), "mine").unwrap();
     session.run().recipe().save(&folder.path().join("q.toml")).unwrap();
     assert_eq!(std::fs::read_to_string(folder.path().join("q.geojson")).unwrap(), "mine");
-    let sketch = Recipe::open(&folder.path().join("q.toml")).unwrap().sketch;
+    let sketch = Recipe::open(folder.path().join("q.toml")).unwrap().sketch;
     assert_eq!(sketch, Some(SketchFrom::File("q-2.geojson".into())));
     session.erase(1).unwrap();
     session.erase(0).unwrap();
