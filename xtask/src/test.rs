@@ -21,7 +21,6 @@ pub fn test() -> Outcome {
     let python = python_with_peers()?;
     validator()?;
     screen()?;
-    fuzz::ready()?;
     let web = wasm::ready();
     let mut parts = vec![
         ("the tests in Rust", rust(&mut cargo_command())),
@@ -31,11 +30,6 @@ pub fn test() -> Outcome {
     match web {
         Ok(()) => parts.push(("the npm package", web::test_package(&python, &mut program(wasm::node()?)))),
         Err(problem) => println!("xtask: WebAssembly is not tried here: {problem}"),
-    }
-    if cfg!(windows) {
-        println!("xtask: the fuzzer runs on Linux and macOS alone; here the tests replay its corpora");
-    } else {
-        parts.push(("readers, by the fuzzer", fuzz::fuzz(&[])));
     }
     all_of(problems(parts))
 }

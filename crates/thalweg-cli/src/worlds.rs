@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use thalweg::local::Rect;
 use thalweg::recipe::Recipe;
+use thalweg::terrain::CellRect;
 use thalweg::world::{Solving, World};
 use thalweg::world_files::recipe_of;
 use thalweg::{Error, Result};
@@ -30,7 +30,7 @@ pub fn opened(args: &WorldArgs) -> Result<(Recipe, World)> {
 ///
 /// # Errors
 /// What cannot be solved.
-pub fn solved(world: &World, level: u32, rect: Rect, show: &mut Counting) -> Result<bool> {
+pub fn solved(world: &World, level: u32, rect: CellRect<i64>, show: &mut Counting) -> Result<bool> {
     let mut watch = |step: &Solving| {
         show.step(&step.what, [step.done, step.of]);
         if is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -5,10 +5,10 @@ use std::path::Path;
 use super::raster::each_alike;
 use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, read};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellType;
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::field::Size;
 use thalweg_core::terrain::filter::{Axis, Kernel};
 use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::{CellRect, CellType};
 use thalweg_models::models::Models;
 use thalweg_render::products::resample::resampled;
 
@@ -60,8 +60,8 @@ pub fn load_layer_map(path: impl AsRef<Path>, options: &LoadOptions) -> Result<O
 ///
 /// # Errors
 /// A window that is empty or reaches beyond the raster.
-pub fn crop_raster(raster: &Raster, window: Window) -> Result<Raster> {
-    let ([rows, cols], [first, left], [height, width]) = (raster.size, window.start, window.size);
+pub fn crop_raster(raster: &Raster, window: CellRect) -> Result<Raster> {
+    let ([rows, cols], [first, left], [height, width]) = (raster.size, window.start.into(), window.size());
     let fits =
         |start: usize, size: usize, all: usize| size > 0 && start.checked_add(size).is_some_and(|end| end <= all);
     if !fits(first, height, rows) || !fits(left, width, cols) {
@@ -78,7 +78,7 @@ pub fn crop_raster(raster: &Raster, window: Window) -> Result<Raster> {
         place
     });
     let samples = raster.samples.window(raster.size, window)?;
-    Ok(Raster { size: window.size, samples, mask, georeference, ..raster.clone() })
+    Ok(Raster { size: window.size(), samples, mask, georeference, ..raster.clone() })
 }
 
 /// The raster with `size` samples (rows, columns) over the same extent between its corner samples, each the nearest old one as it is:

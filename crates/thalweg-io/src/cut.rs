@@ -3,7 +3,8 @@
 use super::raster::{Nearest, both, each};
 use super::{SampleType, Samples};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::field::Size;
+use thalweg_core::terrain::{Cell, CellRect};
 
 impl Samples {
     /// `n` times `value`, as near as the type comes to it: of whole numbers the nearest within the type's range, 0 for NaN.
@@ -41,11 +42,11 @@ impl Samples {
     ///
     /// # Errors
     /// Samples that are not as many as the map has cells; a window that does not lie inside it, or for which there is no memory.
-    pub fn window(&self, size: Size, window: Window) -> Result<Self> {
+    pub fn window(&self, size: Size, window: CellRect) -> Result<Self> {
         inside(size, window)?;
-        let mut cut = Self::zeros(self.kind(), window.size[0] * window.size[1])
-            .map_err(|problem| Error::value("window", window.size[0] * window.size[1], problem))?;
-        cut.paste(window.size, Window { start: [0, 0], size: window.size }, self, size, window.start)?;
+        let mut cut = Self::zeros(self.kind(), window.size()[0] * window.size()[1])
+            .map_err(|problem| Error::value("window", window.size()[0] * window.size()[1], problem))?;
+        cut.paste(window.size(), CellRect::new([0, 0], window.size()), self, size, window.start.into())?;
         Ok(cut)
     }
 
@@ -54,9 +55,9 @@ impl Samples {
     ///
     /// # Errors
     /// Samples of another type, or not as many as their map has cells; a window that does not lie inside its map.
-    pub fn paste(&mut self, size: Size, to: Window, from: &Self, from_size: Size, start: [usize; 2]) -> Result<()> {
+    pub fn paste(&mut self, size: Size, to: CellRect, from: &Self, from_size: Size, start: [usize; 2]) -> Result<()> {
         inside(size, to)?;
-        inside(from_size, Window { start, size: to.size })?;
+        inside(from_size, CellRect::new(start, to.size()))?;
         for (samples, size) in [(&*self, size), (from, from_size)] {
             if size[0].checked_mul(size[1]) != Some(samples.len()) {
                 let allowed = format!("{} × {} (rows × columns)", size[0], size[1]);
@@ -65,10 +66,10 @@ impl Samples {
         }
         let (kind, other) = (self.kind(), from.kind());
         both!(self, from, v, w => {
-            for r in 0..to.size[0] {
+            for r in 0..to.size()[0] {
                 let at = (to.start[0] + r) * size[1] + to.start[1];
                 let other = (start[0] + r) * from_size[1] + start[1];
-                v[at..at + to.size[1]].copy_from_slice(&w[other..other + to.size[1]]);
+                v[at..at + to.size()[1]].copy_from_slice(&w[other..other + to.size()[1]]);
             }
             Ok(())
         }, Err(Error::value("type of samples", other, kind.to_string())))
@@ -79,13 +80,13 @@ impl Samples {
 ///
 /// # Errors
 /// A window that reaches beyond the map; the error says where it would lie, and how large the map is.
-pub fn inside(size: Size, window: Window) -> Result<()> {
-    let end = |k: usize| window.start[k].checked_add(window.size[k]);
+pub fn inside(size: Size, window: CellRect) -> Result<()> {
+    let end = |k: usize| window.start[k].checked_add(window.size()[k]);
     if (0..2).all(|k| end(k).is_some_and(|end| end <= size[k])) {
         return Ok(());
     }
-    let [i, j] = window.start;
-    let value = format!("{} × {} cells from row {i}, column {j} on", window.size[0], window.size[1]);
+    let Cell { row: i, col: j } = window.start;
+    let value = format!("{} × {} cells from row {i}, column {j} on", window.size()[0], window.size()[1]);
     Err(Error::value("window", value, format!("what lies inside {} × {} (rows × columns)", size[0], size[1])))
 }
 
@@ -96,7 +97,7 @@ mod tests {
     #[test]
     fn what_was_cut_is_put_back() {
         let all = Samples::I32((0..35).collect());
-        let window = Window { start: [1, 2], size: [3, 4] };
+        let window = CellRect::new([1, 2], [3, 4]);
         let cut = all.window([5, 7], window).unwrap();
         assert_eq!(cut, Samples::I32(vec![9, 10, 11, 12, 16, 17, 18, 19, 23, 24, 25, 26]));
         let mut other = Samples::filled(SampleType::I32, 35, -1.0).unwrap();
@@ -109,9 +110,9 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let mut all = Samples::U8(vec![0; 6]);
-        let whole = Window { start: [0, 0], size: [2, 3] };
-        assert!(all.window([2, 3], Window { start: [1, 0], size: [2, 1] }).is_err());
-        assert!(all.window([2, 3], Window { start: [usize::MAX, 0], size: [2, 1] }).is_err());
+        let whole = CellRect::new([0, 0], [2, 3]);
+        assert!(all.window([2, 3], CellRect::new([1, 0], [2, 1])).is_err());
+        assert!(all.window([2, 3], CellRect::new([usize::MAX, 0], [2, 1])).is_err());
         assert!(all.window([3, 3], whole).is_err());
         assert!(all.paste([2, 3], whole, &Samples::U16(vec![0; 6]), [2, 3], [0, 0]).is_err());
         assert!(Samples::of_bytes(SampleType::U16, &[1, 2, 3], false).is_err());

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use thalweg::local::Rect;
+use thalweg::terrain::CellRect;
 use thalweg::terrain::{CATCHMENT, Cells, RECEIVER};
 use thalweg::world::{End, Solving};
 use thalweg::world_files::terrain;
@@ -52,7 +52,7 @@ impl World {
         &self,
         py: Python<'_>,
         level: u32,
-        of: impl Fn(&thalweg::World) -> thalweg::Result<Rect>,
+        of: impl Fn(&thalweg::World) -> thalweg::Result<CellRect<i64>>,
     ) -> PyResult<Terrain> {
         let world = self.world()?;
         let rect = of(&world).map_err(raised)?;
@@ -106,7 +106,7 @@ impl World {
         let world = self.world()?;
         world.frame().check(level).map_err(raised)?;
         let rect = world.frame().world(level);
-        Ok((rect.start, rect.end))
+        Ok((rect.start.into(), rect.end.into()))
     }
 
     /// The tile of a level that holds a place in world metres, eastward and southward.
@@ -116,7 +116,7 @@ impl World {
 
     /// A rectangle of a level: first row and column, rows and columns.
     fn window(&self, py: Python<'_>, level: u32, start: [i64; 2], size: [usize; 2]) -> PyResult<Terrain> {
-        self.part(py, level, |_| Ok(Rect::new(start, size)))
+        self.part(py, level, |_| Ok(CellRect::new(start, size)))
     }
 
     /// Height of the ground at a place, in metres.
@@ -162,7 +162,7 @@ impl World {
         least: f64,
     ) -> PyResult<Vec<River>> {
         let world = self.world()?;
-        let rivers = work(py, || world.rivers(level, Rect::new(start, size), least))?;
+        let rivers = work(py, || world.rivers(level, CellRect::new(start, size), least))?;
         let vertex = |v: &thalweg::world::RiverVertex| [v.place[0], v.place[1], v.height, v.area, v.discharge];
         Ok(rivers.iter().map(|river| (river.id, river.into, river.vertices.iter().map(vertex).collect())).collect())
     }

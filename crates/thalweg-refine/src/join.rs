@@ -5,9 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use crate::paths::{RIVER, SEA};
 use crate::plane::{Part, Plane};
-use crate::{Rect, creep, rise, shore};
+use crate::{creep, rise, shore};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
 use thalweg_flow::OUT;
@@ -84,7 +85,7 @@ pub trait Join: Debug + Send + Sync {
     /// How high the cells of a rectangle want to be, into `wanted`, row by row. Each is asked by itself ([`Join::want`]), where an operator has
     /// nothing better: what moves ground from cell to cell finds all of them at once. The same is held: a cell's wish is a function of the
     /// ground within its reach, whatever the rectangle.
-    fn want_all(&self, patch: &JoinPatch<'_>, cells: Rect, wanted: &mut Field<Height>) {
+    fn want_all(&self, patch: &JoinPatch<'_>, cells: CellRect<i64>, wanted: &mut Field<Height>) {
         for i in cells.start[0]..cells.end[0] {
             let row = wanted.row_mut((i - cells.start[0]) as usize);
             for (j, wanted) in (cells.start[1]..cells.end[1]).zip(row) {
@@ -202,8 +203,8 @@ pub(super) struct Place {
     pub sea: Option<Height>,
     pub key: Key,
     /// All cells of the level, and the wanted ones.
-    pub world: Rect,
-    pub wanted: Rect,
+    pub world: CellRect<i64>,
+    pub wanted: CellRect<i64>,
     /// The planes' first cell.
     pub origin: [i64; 2],
 }
@@ -214,10 +215,10 @@ impl Place {
     }
 
     /// The cells of a part.
-    fn rect(&self, part: &Part) -> Rect {
+    fn rect(&self, part: &Part) -> CellRect<i64> {
         let start = [part.rows.start, part.cols.start];
         let start = [0, 1].map(|axis| self.origin[axis] + start[axis] as i64 - 1);
-        Rect::new(start, [part.rows.len(), part.cols.len()])
+        CellRect::new(start, [part.rows.len(), part.cols.len()])
     }
 }
 
@@ -271,7 +272,7 @@ impl JoinPatch<'_> {
     }
 
     /// All cells of the level.
-    pub fn world(&self) -> Rect {
+    pub fn world(&self) -> CellRect<i64> {
         self.place.world
     }
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::height::{Height, UNITS};
 use thalweg_flow::{Neighbourhood, downstream};
 
@@ -29,13 +30,13 @@ impl LocalLakes {
     }
 
     /// Writes window `from` of others here from row and column `to` on.
-    pub(super) fn paste(&mut self, part: &Self, from: Window, to: Size) {
+    pub(super) fn paste(&mut self, part: &Self, from: CellRect, to: Size) {
         self.id.paste(&part.id, from, to);
         self.level.paste(&part.level, from, to);
     }
 
     /// A part of them; nothing where it has no lake.
-    pub(super) fn part(&self, window: Window) -> Option<Self> {
+    pub(super) fn part(&self, window: CellRect) -> Option<Self> {
         let id = self.id.window(window);
         id.as_slice().iter().any(|id| *id != 0).then(|| Self { id, level: self.level.window(window) })
     }

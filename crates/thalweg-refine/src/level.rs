@@ -10,13 +10,14 @@ use crate::reach::{COARSE, FINE, Margins};
 use crate::rock::Rock;
 use crate::sand::Cover;
 use crate::{
-    Frame, LocalLakes, LocalWindow, Rect, Rules, beds, creep, cut, deposit, floods, floors, hold, limit, receive, rise,
-    sand, smooth, tree, water,
+    Frame, LocalLakes, LocalWindow, Rules, beds, check_window, creep, cut, deposit, floods, floors, hold, limit,
+    receive, rise, sand, smooth, tree, water,
 };
 use thalweg_core::base::cast;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::{Height, UNITS_F32};
 use thalweg_flow::OUT;
@@ -24,7 +25,7 @@ use thalweg_noise::gradient::mix;
 
 /// The cells of level `level` − 1 that the cells `wanted` of `level` (1 or more) are made of: [`refine`] needs them, and no others.
 /// Each rectangle is in world cells of its own level.
-pub fn needed(frame: &Frame, rules: &Rules, level: u32, wanted: Rect) -> Rect {
+pub fn needed(frame: &Frame, rules: &Rules, level: u32, wanted: CellRect<i64>) -> CellRect<i64> {
     let margins = Margins::of(rules, level, frame.width(level));
     let blocks = wanted.grown(margins.carved, frame.world(level)).coarser();
     blocks.grown(COARSE, frame.world(level.saturating_sub(1)))
@@ -40,7 +41,13 @@ pub fn needed(frame: &Frame, rules: &Rules, level: u32, wanted: Rect) -> Rect {
 /// is too fine ([`Frame::check`]), or the rules are out of range ([`Rules::check`]); when a joined operator looks farther than
 /// [`FARTHEST`](crate::FARTHEST), or has not 1 to [`MOST_SWEEPS`](crate::MOST_SWEEPS) sweeps; when a layer of `coarse` is not of
 /// its rectangle's size, or `coarse` does not hold what is needed.
-pub fn refine(frame: &Frame, rules: &Rules, key: Key, coarse: &LocalWindow, wanted: Rect) -> Result<LocalWindow> {
+pub fn refine(
+    frame: &Frame,
+    rules: &Rules,
+    key: Key,
+    coarse: &LocalWindow,
+    wanted: CellRect<i64>,
+) -> Result<LocalWindow> {
     Ok(Work::new(frame, rules, key, coarse, wanted)?.run())
 }
 
@@ -53,7 +60,7 @@ pub fn refine_with_ledger(
     rules: &Rules,
     key: Key,
     coarse: &LocalWindow,
-    wanted: Rect,
+    wanted: CellRect<i64>,
 ) -> Result<(LocalWindow, Ledger)> {
     let mut work = Work::new(frame, rules, key, coarse, wanted)?;
     work.ledger = Some(Ledger::default());
@@ -73,11 +80,11 @@ pub fn tile(
     key: Key,
     whole: &LocalWindow,
     level: u32,
-    wanted: Rect,
+    wanted: CellRect<i64>,
 ) -> Result<LocalWindow> {
     rules.check()?;
     frame.check(level)?;
-    wanted.check(frame.world(level))?;
+    check_window(wanted, frame.world(level))?;
     if whole.level != 0 || whole.rect != frame.world(0) {
         let told = format!("level {} of {} × {} cells", whole.level, whole.size()[0], whole.size()[1]);
         return Err(Error::value("level 0", told, "the whole level 0"));
@@ -85,7 +92,7 @@ pub fn tile(
     let mut windows = vec![wanted];
     for finer in (1..=level).rev() {
         let coarse = needed(frame, rules, finer, windows[windows.len() - 1]);
-        coarse.check(frame.world(finer - 1))?;
+        check_window(coarse, frame.world(finer - 1))?;
         windows.push(coarse);
     }
     let mut now: Option<LocalWindow> = None;
@@ -103,10 +110,10 @@ struct Work<'a> {
     frame: &'a Frame,
     rules: &'a Rules,
     coarse: &'a LocalWindow,
-    wanted: Rect,
+    wanted: CellRect<i64>,
     /// Coarse cells to be carved, and those with fine ground.
-    blocks: Rect,
-    all: Rect,
+    blocks: CellRect<i64>,
+    all: CellRect<i64>,
     level: u32,
     /// The level's cell in metres.
     width: f32,
@@ -129,12 +136,18 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(frame: &'a Frame, rules: &'a Rules, key: Key, coarse: &'a LocalWindow, wanted: Rect) -> Result<Self> {
+    fn new(
+        frame: &'a Frame,
+        rules: &'a Rules,
+        key: Key,
+        coarse: &'a LocalWindow,
+        wanted: CellRect<i64>,
+    ) -> Result<Self> {
         let level = coarse.level.saturating_add(1);
         rules.check()?;
         coarse.check_sizes()?;
         frame.check(level)?;
-        wanted.check(frame.world(level))?;
+        check_window(wanted, frame.world(level))?;
         rules.joins.check(level, frame.width(level))?;
         let needed = needed(frame, rules, level, wanted);
         if !coarse.rect.contains(&needed) {
@@ -153,7 +166,7 @@ impl<'a> Work<'a> {
         let margins = Margins::with(rules, level, frame.width(level), is_flooded);
         let blocks = wanted.grown(margins.carved, frame.world(level)).coarser();
         let all = blocks.grown(FINE, frame.world(level - 1));
-        all.finer().check(frame.world(level))?;
+        check_window(all.finer(), frame.world(level))?;
         let fine = all.finer();
         // The largest catchment of a hill.
         let widest = rules.river as f32 * (frame.width(level - 1) * frame.width(level - 1)) as f32;
@@ -171,7 +184,7 @@ impl<'a> Work<'a> {
             key: key.and(level.into()),
             seed: key.and(level.into()).bits() as u32,
             meanders: key.bits() as u32,
-            origin: fine.start,
+            origin: fine.start.into(),
             size: fine.size(),
             margins,
             is_flooded,

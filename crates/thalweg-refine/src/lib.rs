@@ -103,7 +103,7 @@ pub use ledger::{Ledger, OPERATORS, Operator};
 pub use level::{needed, refine, refine_with_ledger, tile};
 pub use pieces::refine_in_pieces;
 pub use rules::{Rules, Sand};
-pub use window::{Frame, LocalWindow, MOST_CELLS, NARROWEST, Rect};
+pub use window::{Frame, LocalWindow, MOST_CELLS, NARROWEST, check_window};
 
 /// The key of the local levels of the world of this seed, apart from all stages' keys.
 pub fn key(seed: u64) -> Key {

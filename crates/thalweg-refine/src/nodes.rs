@@ -2,9 +2,10 @@
 
 use crate::plane::Plane;
 use crate::rock::Rock;
-use crate::{Frame, LocalWindow, Rect, Rules, beds};
+use crate::{Frame, LocalWindow, Rules, beds};
 use thalweg_core::base::cast;
 use thalweg_core::base::power::log2;
+use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::height::Height;
 use thalweg_flow::{D8, OUT};
 use thalweg_noise::gradient::{mix, noise};
@@ -66,7 +67,7 @@ impl Node {
 
 /// Nodes of coarse cells of a rectangle.
 pub(super) struct Nodes {
-    pub rect: Rect,
+    pub rect: CellRect<i64>,
     cols: usize,
     nodes: Vec<Node>,
 }
@@ -197,7 +198,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Nodes of the coarse cells of `rect`. It needs the window a cell beyond.
-    pub fn nodes(&self, rect: Rect) -> Nodes {
+    pub fn nodes(&self, rect: CellRect<i64>) -> Nodes {
         debug_assert!(self.frame.world(self.window.level).contains(&rect));
         let mut nodes = Vec::with_capacity(rect.size()[0] * rect.size()[1]);
         for i in rect.start[0]..rect.end[0] {

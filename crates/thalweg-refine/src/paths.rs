@@ -6,9 +6,10 @@
 
 use multiversion::multiversion;
 
+use crate::Frame;
 use crate::nodes::{Kind, Node, Nodes, next};
 use crate::plane::{LANES, Part, Plane, put, take};
-use crate::{Frame, Rect};
+use thalweg_core::terrain::CellRect;
 use thalweg_flow::{D8, OUT};
 
 /// A river's cell.
@@ -118,7 +119,7 @@ impl Carved {
     }
 
     /// Rivers and sea, into the blocks of the coarse cells of `rect`. It needs nodes a cell beyond.
-    pub fn rivers(&mut self, nodes: &Nodes, frame: &Frame, rect: Rect) {
+    pub fn rivers(&mut self, nodes: &Nodes, frame: &Frame, rect: CellRect<i64>) {
         let sea = frame.sea_units();
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
@@ -219,7 +220,7 @@ impl Carved {
 
     /// Lakes over what of the land beside them is not over their level, in the blocks of the coarse cells of `rect`. It needs rivers and lakes
     /// a fine cell beyond.
-    pub fn shores(&mut self, nodes: &Nodes, rect: Rect) {
+    pub fn shores(&mut self, nodes: &Nodes, rect: CellRect<i64>) {
         if self.lakes.is_none() {
             return;
         }
@@ -249,7 +250,7 @@ impl Carved {
 
     /// Raises hills' cells over their block's node and over rivers and lakes beside them, in the blocks of the coarse cells of `rect`. It
     /// needs rivers a fine cell beyond; `banks` is scratch.
-    pub fn raise(&mut self, nodes: &Nodes, rect: Rect, banks: &mut Plane<i32>) {
+    pub fn raise(&mut self, nodes: &Nodes, rect: CellRect<i64>, banks: &mut Plane<i32>) {
         self.banks(&Part::of(rect.finer(), self.origin), i32::MIN, banks);
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
@@ -268,7 +269,7 @@ impl Carved {
     }
 
     /// Finds the hills whose node has no lower cell beside it. It needs raised ground a fine cell beyond.
-    pub fn find_hollows(&self, nodes: &mut Nodes, rect: Rect) {
+    pub fn find_hollows(&self, nodes: &mut Nodes, rect: CellRect<i64>) {
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
                 let Some(node) = nodes.get([i, j]).filter(|node| node.kind == Kind::Hill && node.code != OUT) else {
@@ -288,7 +289,7 @@ impl Carved {
     }
 
     /// Carves the ways of those hills, in the blocks of the coarse cells of `rect`. It needs to know of hills a cell beyond.
-    pub fn hollows(&mut self, nodes: &Nodes, rect: Rect) {
+    pub fn hollows(&mut self, nodes: &Nodes, rect: CellRect<i64>) {
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
                 let cell = [i, j];

@@ -4,11 +4,12 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use crate::{Frame, LocalLakes, LocalWindow, Rect, Rules, refine};
+use crate::{Frame, LocalLakes, LocalWindow, Rules, check_window, refine};
 use thalweg_core::base::error::Result;
 use thalweg_core::base::memory;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
 use thalweg_flow::OUT;
 
@@ -34,10 +35,10 @@ pub fn refine_in_pieces(
     rules: &Rules,
     key: Key,
     coarse: &LocalWindow,
-    wanted: Rect,
+    wanted: CellRect<i64>,
     threads: usize,
 ) -> Result<LocalWindow> {
-    wanted.check(frame.world(coarse.level.saturating_add(1)))?;
+    check_window(wanted, frame.world(coarse.level.saturating_add(1)))?;
     let pieces = pieces(wanted, threads);
     if let [_] = &pieces[..] {
         return refine(frame, rules, key, coarse, wanted);
@@ -55,13 +56,13 @@ pub fn refine_in_pieces(
     Ok(whole.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn cells(rect: Rect) -> u64 {
+fn cells(rect: CellRect<i64>) -> u64 {
     rect.size().into_iter().map(|n| n as u64).product()
 }
 
 /// The pieces of a rectangle, in row-major order: none wider than [`WIDEST`], and so many at least, where that leaves none
 /// [`NARROW`].
-fn pieces(rect: Rect, least: usize) -> Vec<Rect> {
+fn pieces(rect: CellRect<i64>, least: usize) -> Vec<CellRect<i64>> {
     let mut counts = rect.size().map(|side| side.div_ceil(WIDEST).max(1));
     let side = |counts: [usize; 2], axis: usize| rect.size()[axis] / counts[axis];
     while counts[0] * counts[1] < least {
@@ -73,7 +74,7 @@ fn pieces(rect: Rect, least: usize) -> Vec<Rect> {
         counts[axis] *= 2;
     }
     let cut = |axis: usize, k: usize| rect.start[axis] + (rect.size()[axis] * k / counts[axis]) as i64;
-    let piece = |i: usize, j: usize| Rect { start: [cut(0, i), cut(1, j)], end: [cut(0, i + 1), cut(1, j + 1)] };
+    let piece = |i: usize, j: usize| CellRect::from_corners([cut(0, i), cut(1, j)], [cut(0, i + 1), cut(1, j + 1)]);
     (0..counts[0]).flat_map(|i| (0..counts[1]).map(move |j| piece(i, j))).collect()
 }
 
@@ -89,7 +90,7 @@ impl LocalWindow {
     }
 
     /// A rectangle of nothing yet.
-    pub fn blank(level: u32, rect: Rect) -> Self {
+    pub fn blank(level: u32, rect: CellRect<i64>) -> Self {
         let size = rect.size();
         let (ground, receivers) = (Field::new(size, Height::ZERO), Field::new(size, OUT));
         Self { level, rect, ground, receivers, area: Field::new(size, 0.0), lakes: None, loose: None }
@@ -104,7 +105,7 @@ impl LocalWindow {
         }
         let from = [0, 1].map(|axis| (start[axis] - part.rect.start[axis]) as usize);
         let to = [0, 1].map(|axis| (start[axis] - self.rect.start[axis]) as usize);
-        let window = Window { start: from, size: Rect { start, end }.size() };
+        let window = CellRect::new(from, CellRect::from_corners(start, end).size());
         self.ground.paste(&part.ground, window, to);
         self.receivers.paste(&part.receivers, window, to);
         self.area.paste(&part.area, window, to);
@@ -112,10 +113,10 @@ impl LocalWindow {
             let own = self.loose.get_or_insert_with(|| Field::new(self.rect.size(), Height::ZERO));
             own.paste(loose, window, to);
         } else if let Some(own) = &mut self.loose {
-            own.paste(&Field::new(window.size, Height::ZERO), Window { start: [0, 0], size: window.size }, to);
+            own.paste(&Field::new(window.size(), Height::ZERO), CellRect::new([0, 0], window.size()), to);
         }
         let lakes = part.lakes.as_ref().and_then(|lakes| lakes.part(window));
-        let all = Window { start: [0, 0], size: window.size };
+        let all = CellRect::new([0, 0], window.size());
         match (&mut self.lakes, lakes) {
             (None, None) => {}
             (None, Some(lakes)) => {
@@ -123,7 +124,7 @@ impl LocalWindow {
                 own.paste(&lakes, all, to);
                 self.lakes = Some(own);
             }
-            (Some(own), lakes) => own.paste(&lakes.unwrap_or_else(|| LocalLakes::none(window.size)), all, to),
+            (Some(own), lakes) => own.paste(&lakes.unwrap_or_else(|| LocalLakes::none(window.size())), all, to),
         }
     }
 }
@@ -137,7 +138,7 @@ mod tests {
         for (size, least, most) in
             [([512, 512], 1, 1), ([512, 512], 2, 2), ([512, 512], 8, 4), ([4000, 3000], 2, 12), ([100, 5000], 4, 5)]
         {
-            let rect = Rect::new([-70, 30], size);
+            let rect = CellRect::new([-70, 30], size);
             let pieces = pieces(rect, least);
             assert_eq!(pieces.len(), most, "{size:?}");
             assert_eq!(pieces.iter().map(|piece| cells(*piece)).sum::<u64>(), cells(rect));

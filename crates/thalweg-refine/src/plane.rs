@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::Rect;
+use thalweg_core::terrain::CellRect;
 use thalweg_flow::D8;
 
 /// Stands in the pads of heights: higher than all ground.
@@ -27,7 +27,7 @@ pub(super) struct Part {
 
 impl Part {
     /// The part that is `rect` of a plane whose first cell is the world's cell `origin`.
-    pub fn of(rect: Rect, origin: [i64; 2]) -> Self {
+    pub fn of(rect: CellRect<i64>, origin: [i64; 2]) -> Self {
         let range = |axis: usize| {
             let from = |x: i64| (x - origin[axis] + 1) as usize;
             from(rect.start[axis])..from(rect.end[axis])

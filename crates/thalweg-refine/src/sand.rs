@@ -6,7 +6,8 @@
 
 use crate::paths::{MOUTH, SEA};
 use crate::plane::{Part, Plane, WALL};
-use crate::{LocalWindow, Rect, Sand};
+use crate::{LocalWindow, Sand};
+use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::{Height, UNITS_F32};
 use thalweg_flow::OUT;
@@ -33,8 +34,8 @@ impl Cover {
     /// Of the fine cells of coarse `all`, in planes like `smooth`, which begin at fine cell `origin`; thicknesses are linear between coarse cells.
     pub fn of(
         (window, loose): (&LocalWindow, &Field<Height>),
-        world: Rect,
-        all: Rect,
+        world: CellRect<i64>,
+        all: CellRect<i64>,
         origin: [i64; 2],
         (sand, width, smooth): (Sand, f32, &Plane<i32>),
     ) -> Self {

@@ -2,10 +2,11 @@
 
 use multiversion::multiversion;
 
+use crate::LocalWindow;
 use crate::plane::{LANES, Plane, put, take};
-use crate::{LocalWindow, Rect};
 use thalweg_core::base::cast;
 use thalweg_core::base::power::{exp2, log2};
+use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::height::{Height, UNITS_F32};
 use thalweg_flow::D8;
 use thalweg_noise::gradient::noise;
@@ -20,7 +21,7 @@ fn half(a: [i64; 5]) -> i64 {
 /// The heights of coarse cells, looked up anywhere: beyond the world the ground goes on as it comes.
 struct Coarse<'a> {
     window: &'a LocalWindow,
-    world: Rect,
+    world: CellRect<i64>,
 }
 
 impl Coarse<'_> {
@@ -56,8 +57,8 @@ pub(super) struct Smooth<'a> {
 /// two coarse cells beyond.
 pub(super) fn smooth(
     window: &LocalWindow,
-    world: Rect,
-    rect: Rect,
+    world: CellRect<i64>,
+    rect: CellRect<i64>,
     origin: [i64; 2],
     in_balance: &Balance,
     Smooth { ground, slope, balance }: Smooth<'_>,
@@ -134,7 +135,7 @@ pub(super) struct Balance {
 
 impl Balance {
     /// Of coarse cells from `row` and `col` on, which may lie a cell beyond the world, and of their `slopes`.
-    fn row(&self, window: &LocalWindow, world: Rect, [row, col]: [i64; 2], slopes: &[f32], out: &mut [f32]) {
+    fn row(&self, window: &LocalWindow, world: CellRect<i64>, [row, col]: [i64; 2], slopes: &[f32], out: &mut [f32]) {
         let place =
             |x: i64, axis: usize| (x.clamp(world.start[axis], world.end[axis] - 1) - window.rect.start[axis]) as usize;
         let i = place(row, 0);

@@ -1,4 +1,4 @@
-//! [`Frame`]: the world at all its levels. [`Rect`]: cells of one. [`LocalWindow`]: ground, receivers and catchments of a rectangle.
+//! [`Frame`]: the world at all its levels. [`LocalWindow`]: ground, receivers and catchments of a rectangle.
 
 use crate::LocalLakes;
 use thalweg_core::base::clock::YEAR;
@@ -6,6 +6,7 @@ use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::grid::{Edge, Edges, Grid, SIDES};
 use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cell, CellRect};
 use thalweg_flow::{D8, OUT};
 
 /// The narrowest cell that a level may have, in metres: there a slope of 1 in 65 is one unit of height (1/65 536 m) from cell to cell.
@@ -79,16 +80,16 @@ impl Frame {
     }
 
     /// All cells of a level.
-    pub fn world(&self, level: u32) -> Rect {
+    pub fn world(&self, level: u32) -> CellRect<i64> {
         // More than can be counted are never worked on: [`Frame::check`] refuses such a level.
         let scaled = |n: i64| (i128::from(n) << level.min(63)).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         let end = |axis: usize| self.first[axis].saturating_add_unsigned(self.cells[axis] as u64);
-        Rect { start: self.first.map(scaled), end: [end(0), end(1)].map(scaled) }
+        CellRect::from_corners(self.first.map(scaled), [end(0), end(1)].map(scaled))
     }
 
     /// Whether water leaves the world at a cell (world row and column) of a level, over an open edge.
     pub fn is_rim(&self, level: u32, [row, col]: [i64; 2]) -> bool {
-        let Rect { start: [north, west], end: [south, east] } = self.world(level);
+        let CellRect { start: Cell { row: north, col: west }, end: Cell { row: south, col: east } } = self.world(level);
         let at = [row == north, col == east - 1, row == south - 1, col == west];
         at.into_iter().zip(self.edges).any(|(at, edge)| at && edge == Edge::Open)
     }
@@ -99,79 +100,16 @@ impl Frame {
     }
 }
 
-/// A rectangle of world cells of some level: first row and column, and those after the last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Rect {
-    /// First row and column.
-    pub start: [i64; 2],
-    /// The row and column after the last.
-    pub end: [i64; 2],
-}
-
-impl Rect {
-    /// So many rows and columns from a first row and column on.
-    pub fn new(start: [i64; 2], size: Size) -> Self {
-        Self { start, end: [start[0].saturating_add(size[0] as i64), start[1].saturating_add(size[1] as i64)] }
+/// Refuses a rectangle of a level that is empty, not inside `world`, or of more than [`MOST_CELLS`] cells.
+///
+/// # Errors
+/// When it is one of these, naming its rows and columns.
+pub fn check_window(rect: CellRect<i64>, world: CellRect<i64>) -> Result<()> {
+    rect.check("window", world)?;
+    if (rect.rows() as u64).checked_mul(rect.cols() as u64).is_none_or(|cells| cells > MOST_CELLS) {
+        return Err(Error::value("window", rect.describe(), format!("{MOST_CELLS} cells at most")));
     }
-
-    /// Number of rows and of columns; 0 where the end is not after the start.
-    pub fn size(&self) -> Size {
-        [0, 1].map(|axis| self.end[axis].saturating_sub(self.start[axis]).max(0) as usize)
-    }
-
-    /// Larger by so many cells on each side, as far as `world` goes.
-    #[must_use]
-    pub fn grown(&self, by: i64, world: Rect) -> Self {
-        Self {
-            start: [0, 1].map(|axis| self.start[axis].saturating_sub(by).max(world.start[axis])),
-            end: [0, 1].map(|axis| self.end[axis].saturating_add(by).min(world.end[axis])),
-        }
-    }
-
-    /// The smallest rectangle that holds both.
-    #[must_use]
-    pub fn with(&self, other: Self) -> Self {
-        Self {
-            start: [0, 1].map(|axis| self.start[axis].min(other.start[axis])),
-            end: [0, 1].map(|axis| self.end[axis].max(other.end[axis])),
-        }
-    }
-
-    /// Whether the other lies in it.
-    pub fn contains(&self, other: &Self) -> bool {
-        (0..2).all(|axis| self.start[axis] <= other.start[axis] && other.end[axis] <= self.end[axis])
-    }
-
-    /// The cells of the next finer level, half as wide, in it.
-    #[must_use]
-    pub fn finer(&self) -> Self {
-        let twice = |x: i64| x.saturating_mul(2);
-        Self { start: self.start.map(twice), end: self.end.map(twice) }
-    }
-
-    /// The cells of the next coarser level, twice as wide, that it touches.
-    #[must_use]
-    pub fn coarser(&self) -> Self {
-        Self { start: self.start.map(|x| x.div_euclid(2)), end: self.end.map(|x| x.saturating_add(1).div_euclid(2)) }
-    }
-
-    /// Refuses an empty rectangle, one that is not inside `world`, and one of more than [`MOST_CELLS`].
-    ///
-    /// # Errors
-    /// When it is one of these, naming its rows and columns.
-    pub fn check(&self, world: Rect) -> Result<()> {
-        let [rows, cols] = self.size();
-        let told = format!("rows {} to {}, columns {} to {}", self.start[0], self.end[0], self.start[1], self.end[1]);
-        if rows == 0 || cols == 0 || !world.contains(self) {
-            let Self { start: [north, west], end: [south, east] } = world;
-            let allowed = format!("1 cell or more of rows {north} to {south}, columns {west} to {east}");
-            return Err(Error::value("window", told, allowed));
-        }
-        if (rows as u64).checked_mul(cols as u64).is_none_or(|cells| cells > MOST_CELLS) {
-            return Err(Error::value("window", told, format!("{MOST_CELLS} cells at most")));
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// A rectangle of a level: its ground, where each cell drains to, and what drains through it.
@@ -184,7 +122,7 @@ pub struct LocalWindow {
     /// The level: 0 is the coarsest.
     pub level: u32,
     /// Which world cells of that level. All layers are of its size.
-    pub rect: Rect,
+    pub rect: CellRect<i64>,
     /// For each cell the elevation of the ground, under a lake of its bed.
     pub ground: Field<Height>,
     /// For each cell the neighbour it drains to, 0 to 7 (see [`thalweg_flow`]), or [`OUT`].
@@ -231,10 +169,10 @@ impl LocalWindow {
     ///
     /// # Errors
     /// When the rectangle is empty or not inside.
-    pub fn part(&self, rect: Rect) -> Result<Self> {
-        rect.check(self.rect)?;
+    pub fn part(&self, rect: CellRect<i64>) -> Result<Self> {
+        check_window(rect, self.rect)?;
         let start = [0, 1].map(|axis| (rect.start[axis] - self.rect.start[axis]) as usize);
-        let window = thalweg_core::terrain::field::Window { start, size: rect.size() };
+        let window = CellRect::new(start, rect.size());
         Ok(Self {
             level: self.level,
             rect,
@@ -255,7 +193,7 @@ impl LocalWindow {
     pub fn check(&self, frame: &Frame) -> Result<()> {
         frame.check(self.level)?;
         let world = frame.world(self.level);
-        self.rect.check(world)?;
+        check_window(self.rect, world)?;
         self.check_sizes()?;
         let size = self.size();
         let sea = frame.sea_units();
@@ -284,10 +222,10 @@ impl LocalWindow {
                 let Some(direction) = D8::from_code(code) else { continue };
                 let to = direction.neighbour_of([i as i64, j as i64]);
                 let on = [to[0] + self.rect.start[0], to[1] + self.rect.start[1]];
-                if !world.contains(&Rect::new(on, [1, 1])) {
+                if !world.contains_cell(on) {
                     return Err(Error::value("receiver", format!("{code} {}", place()), "a cell of the world, or 8"));
                 }
-                if !self.rect.contains(&Rect::new(on, [1, 1])) {
+                if !self.rect.contains_cell(on) {
                     continue;
                 }
                 let to = (to[0] as usize, to[1] as usize);

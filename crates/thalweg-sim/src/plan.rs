@@ -20,10 +20,10 @@ use crate::recipe::{Beyond, Coarsest, Levels, LocalFrom, Recipe, Stage, When};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
 use thalweg_core::declare::params::ParamType;
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::field::Size;
 use thalweg_core::terrain::grid::{Edge, Grid};
 use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CATCHMENT, LAKE, POOL, RECEIVER, Terrain};
+use thalweg_core::terrain::{CATCHMENT, CellRect, LAKE, POOL, RECEIVER, Terrain};
 use thalweg_models::model::{Blend, Family};
 use thalweg_render::products::resample::resample;
 
@@ -178,11 +178,12 @@ impl Recipe {
     }
 
     /// The map that a level of the recipe holds: without its margin, and without what is cut away of the last level.
-    pub(crate) fn map_window(&self, level: &Grid) -> Option<Window> {
+    pub(crate) fn map_window(&self, level: &Grid) -> Option<CellRect> {
         let mut window = level.map_window()?;
-        if self.cut() != [0, 0] && self.map_size().is_ok_and(|size| size == window.size) {
+        if self.cut() != [0, 0] && self.map_size().is_ok_and(|size| size == window.size()) {
             let [cols, rows] = self.cut();
-            window.size = [window.size[0].saturating_sub(rows).max(1), window.size[1].saturating_sub(cols).max(1)];
+            let size = [window.rows().saturating_sub(rows).max(1), window.cols().saturating_sub(cols).max(1)];
+            window = CellRect::new(window.start, size);
         }
         Some(window)
     }

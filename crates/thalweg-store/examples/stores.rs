@@ -8,9 +8,10 @@
 use std::path::Path;
 
 use thalweg::io::{Head, Overviews, SampleType, Samples, write_cog};
+use thalweg::terrain::CellRect;
 use thalweg::terrain::grid::{Georeference, PixelIs};
 use thalweg::{Error, Result};
-use thalweg_store::{Access, Store, StoreSpec, StoredLayer, Window, WindowedMap as _, ZarrArray};
+use thalweg_store::{Access, Store, StoreSpec, StoredLayer, WindowedMap as _, ZarrArray};
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -28,7 +29,7 @@ fn read(array: &str, file: &str) -> Result<()> {
     // Row by row, so that each window meets chunks in part.
     let mut bytes = Vec::new();
     for i in 0..rows {
-        bytes.extend(array.read(Window { start: [i, 0], size: [1, cols] })?.to_bytes());
+        bytes.extend(array.read(CellRect::new([i, 0], [1, cols]))?.to_bytes());
     }
     std::fs::write(file, bytes).map_err(Error::io(file, "write"))?;
     println!("{}", serde_json::json!({"rows": rows, "columns": cols, "kind": array.head().kind}));

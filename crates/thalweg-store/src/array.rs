@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use thalweg::base::names::short;
 use thalweg::io::{Head, Samples, inside, plain};
-use thalweg::terrain::field::{Size, Window};
+use thalweg::terrain::CellRect;
+use thalweg::terrain::field::Size;
 use thalweg::{Error, Result};
 
 use crate::codec::{Chain, Codecs, Shard};
@@ -88,7 +89,7 @@ impl ZarrArray {
             let cut = |error: Error| error.to_string();
             let mut chunk =
                 Samples::filled(self.meta.kind, shard.inner[0] * shard.inner[1], self.meta.fill).map_err(cut)?;
-            chunk.paste(shard.inner, Window { start: [0, 0], size: cells }, samples, size, start).map_err(cut)?;
+            chunk.paste(shard.inner, CellRect::new([0, 0], cells), samples, size, start).map_err(cut)?;
             let bytes = chunk.to_bytes();
             if bytes.chunks_exact(fill.len()).all(|sample| sample == fill) {
                 return Ok(None);
@@ -99,7 +100,7 @@ impl ZarrArray {
     }
 
     /// Puts the part of a chunk that lies in `window` into `samples`.
-    fn read_chunk(&self, at: [usize; 2], window: Window, samples: &mut Samples) -> Result<()> {
+    fn read_chunk(&self, at: [usize; 2], window: CellRect, samples: &mut Samples) -> Result<()> {
         let path = self.chunk_path(at);
         let start = [0, 1].map(|k| at[k] * self.meta.chunk[k]);
         if !path.exists() {
@@ -126,7 +127,7 @@ impl ZarrArray {
             coded.par_iter().map(|(bytes, start)| self.decode(chain, bytes, inner).map(|chunk| (chunk, *start)));
         for (chunk, start) in decoded.collect::<Result<Vec<_>, String>>().map_err(broken)? {
             let common = Meet::of(start, inner, window);
-            samples.paste(window.size, common.there, &chunk, inner, common.here)?;
+            samples.paste(window.size(), common.there, &chunk, inner, common.here)?;
         }
         Ok(())
     }
@@ -138,7 +139,7 @@ impl ZarrArray {
         file: &mut File,
         length: u64,
         start: [usize; 2],
-        window: Window,
+        window: CellRect,
         path: &Path,
     ) -> Result<Vec<([u64; 2], [usize; 2])>> {
         let broken = |problem: String| Error::file(path, problem);
@@ -147,7 +148,7 @@ impl ZarrArray {
         let bytes = piece(file, shard.index_at(count, length).map_err(broken)?, path)?;
         let index = shard.index(&bytes, count, length).map_err(broken)?;
         let corner = |k: usize| [start[0] + k / counts[1] * shard.inner[0], start[1] + k % counts[1] * shard.inner[1]];
-        let meets = |at: &[usize; 2]| Meet::of(*at, shard.inner, window).there.size.iter().all(|n| *n > 0);
+        let meets = |at: &[usize; 2]| Meet::of(*at, shard.inner, window).there.size().iter().all(|n| *n > 0);
         Ok(index
             .into_iter()
             .enumerate()
@@ -168,19 +169,19 @@ struct Meet {
     /// Its first cell in the chunk.
     here: [usize; 2],
     /// It in the window.
-    there: Window,
+    there: CellRect,
 }
 
 impl Meet {
-    fn of(start: [usize; 2], size: Size, window: Window) -> Self {
+    fn of(start: [usize; 2], size: Size, window: CellRect) -> Self {
         let first = [0, 1].map(|k| start[k].max(window.start[k]));
-        let end = [0, 1].map(|k| (start[k] + size[k]).min(window.start[k] + window.size[k]));
+        let end = [0, 1].map(|k| (start[k] + size[k]).min(window.start[k] + window.size()[k]));
         Self {
             here: [0, 1].map(|k| first[k] - start[k]),
-            there: Window {
-                start: [0, 1].map(|k| first[k] - window.start[k]),
-                size: [0, 1].map(|k| end[k].saturating_sub(first[k])),
-            },
+            there: CellRect::new(
+                [0, 1].map(|k| first[k] - window.start[k]),
+                [0, 1].map(|k| end[k].saturating_sub(first[k])),
+            ),
         }
     }
 }
@@ -221,7 +222,7 @@ fn coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64; 6],
         let unit = attributes["attributes"]["units"].as_str().unwrap_or_default().to_string();
         let size = meta.size;
         let array = ZarrArray { folder, head: Head::new(size, meta.kind), meta, sparse: true };
-        let samples = array.read(Window { start: [0, 0], size }).ok()?;
+        let samples = array.read(CellRect::new([0, 0], size)).ok()?;
         let value = |k: usize| match samples.get(k) {
             bits if is_whole => bits.to_bits().cast_signed() as f64,
             value => value,
@@ -298,14 +299,14 @@ impl WindowedMap for ZarrArray {
         [0, bytes(inner).saturating_mul((2 * met(0) * met(1) + 2) as u64)]
     }
 
-    fn read(&self, window: Window) -> Result<Samples> {
+    fn read(&self, window: CellRect) -> Result<Samples> {
         inside(self.meta.size, window)?;
-        let mut samples = Samples::filled(self.meta.kind, window.size[0] * window.size[1], self.meta.fill)?;
-        if window.size.contains(&0) {
+        let mut samples = Samples::filled(self.meta.kind, window.size()[0] * window.size()[1], self.meta.fill)?;
+        if window.size().contains(&0) {
             return Ok(samples);
         }
         let first = [0, 1].map(|k| window.start[k] / self.meta.chunk[k]);
-        let last = [0, 1].map(|k| (window.start[k] + window.size[k] - 1) / self.meta.chunk[k]);
+        let last = [0, 1].map(|k| (window.start[k] + window.size()[k] - 1) / self.meta.chunk[k]);
         for i in first[0]..=last[0] {
             for j in first[1]..=last[1] {
                 self.read_chunk([i, j], window, &mut samples)?;

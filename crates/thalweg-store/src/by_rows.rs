@@ -6,7 +6,8 @@ use thalweg::io::HeightReading;
 use thalweg::pictures::bands::ShadedMap;
 use thalweg::pictures::shade::ShadeOptions;
 use thalweg::products::measure::{MeasureSettings, Measures, measure_bytes, measure_rows};
-use thalweg::terrain::field::{Field, Window};
+use thalweg::terrain::CellRect;
+use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
 use thalweg::tiled::layer::NO_HEIGHT;
@@ -124,7 +125,7 @@ impl<'a> MapRows<'a> {
 
     fn heights(&self, rows: Range<usize>) -> Result<(Vec<i32>, [usize; 2])> {
         let size = [rows.len(), self.grid.cols()];
-        Ok((self.file.heights(Window { start: [rows.start, 0], size }, &self.reading)?, size))
+        Ok((self.file.heights(CellRect::new([rows.start, 0], size), &self.reading)?, size))
     }
 
     /// Some rows as a terrain of their own.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use thalweg::io::{Head, Overviews, SampleType, Samples, write_cog};
-use thalweg::terrain::field::Window;
+use thalweg::terrain::CellRect;
 use thalweg::{Error, Result};
 
 use crate::raster::WindowedMap as _;
@@ -45,18 +45,18 @@ impl Store {
         let scale = about.scale.unwrap_or(1.0);
         let value = |sample: f64| if sample == about.fill { nodata } else { sample * scale };
         let overviews = if classes { Overviews::Classes } else { Overviews::Means };
-        write_cog(path, &head, overviews, |window: Window| {
+        write_cog(path, &head, overviews, |window: CellRect| {
             if coarser == 1 && about.scale.is_none() {
                 return array.read(window);
             }
             let mut out = Samples::filled(kind, 0, 0.0)?;
-            let end = window.start[0] + window.size[0];
+            let end = window.start[0] + window.size()[0];
             // So many rows of results at once that no chunk is decoded over and over.
             for band in (window.start[0]..end).step_by(CHUNK.div_ceil(coarser)) {
                 let last = end.min(band + CHUNK.div_ceil(coarser));
                 let [top, left] = [band * coarser, window.start[1] * coarser];
-                let size = [(last * coarser).min(rows) - top, (window.size[1] * coarser).min(cols - left)];
-                let samples = array.read(Window { start: [top, left], size })?;
+                let size = [(last * coarser).min(rows) - top, (window.size()[1] * coarser).min(cols - left)];
+                let samples = array.read(CellRect::new([top, left], size))?;
                 for first_row in (0..size[0]).step_by(coarser) {
                     let down = first_row..(first_row + coarser).min(size[0]);
                     for first in (0..size[1]).step_by(coarser) {

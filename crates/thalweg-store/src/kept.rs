@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use thalweg::io::atomic;
-use thalweg::local::{Frame, LocalLakes, LocalWindow, Rect};
+use thalweg::local::{Frame, LocalLakes, LocalWindow};
+use thalweg::terrain::CellRect;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::height::Height;
 use thalweg::world::{Coarse, CoarseWater, Watch};
@@ -49,12 +50,12 @@ impl<C: Coarse> Coarse for Kept<C> {
         self.solved.frame()
     }
 
-    fn window(&self, rect: Rect, watch: Watch<'_>) -> Result<LocalWindow> {
+    fn window(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<LocalWindow> {
         self.whole(watch)?.part(rect)
     }
 
     /// It is not in the file, for no job writes rivers: who asks has level 0 solved.
-    fn water(&self, rect: Rect, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+    fn water(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
         self.solved.water(rect, watch)
     }
 
@@ -86,7 +87,7 @@ fn bytes_of(window: &LocalWindow, identity: u64) -> Vec<u8> {
 }
 
 /// The window of those bytes, if they are whole and of this world.
-fn window_of(bytes: &[u8], identity: u64, rect: Rect) -> Option<LocalWindow> {
+fn window_of(bytes: &[u8], identity: u64, rect: CellRect<i64>) -> Option<LocalWindow> {
     let (body, hash) = bytes.split_last_chunk::<8>()?;
     let (own, body) = body.split_first_chunk::<8>()?;
     let (has, mut rest) = body.split_first()?;

@@ -18,7 +18,7 @@
 //!     store.write_tile("height", tile, &Samples::F32(vec![tile as f32; cells[0] * cells[1]]))?;
 //! }
 //! let layer = store.layer("height")?;
-//! let across = thalweg::terrain::field::Window { start: [63, 63], size: [2, 2] };
+//! let across = thalweg::terrain::CellRect::new([63, 63], [2, 2]);
 //! assert_eq!(layer.read(across)?, Samples::F32(vec![0.0, 1.0, 3.0, 4.0]));
 //! # Ok::<(), thalweg::Error>(())
 //! ```
@@ -64,6 +64,6 @@ pub use spec::{StoreSpec, StoredLayer, tile_side};
 pub use stage::beside;
 pub use store::{Store, check_outside, is_store};
 pub use thalweg::io::Head;
-pub use thalweg::terrain::field::Window;
+pub use thalweg::terrain::CellRect;
 pub use verify::{Fault, FileFault, Harm, Level};
 pub use work::{Outcome, Task, Work};

@@ -1,7 +1,8 @@
 //! [`WindowedMap`]: a map that is read by windows, wherever it lies.
 
 use thalweg::io::{Head, Samples, TiffWindows, VrtWindows, inside};
-use thalweg::terrain::field::{Size, Window};
+use thalweg::terrain::CellRect;
+use thalweg::terrain::field::Size;
 use thalweg::{Error, Result};
 
 /// A map that is read by windows. Many threads may read it at once.
@@ -13,13 +14,13 @@ pub trait WindowedMap: Send + Sync {
     ///
     /// # Errors
     /// A window that does not lie inside the map; what cannot be read.
-    fn read(&self, window: Window) -> Result<Samples>;
+    fn read(&self, window: CellRect) -> Result<Samples>;
 
     /// True where a mask of the file's own says that there is no data; `None` if it has none.
     ///
     /// # Errors
     /// As [`WindowedMap::read`].
-    fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+    fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
         inside(self.size(), window).map(|()| None)
     }
 
@@ -74,16 +75,16 @@ impl WindowedMap for Memory {
         &self.head
     }
 
-    fn read(&self, window: Window) -> Result<Samples> {
+    fn read(&self, window: CellRect) -> Result<Samples> {
         self.samples.window(self.head.size, window)
     }
 
-    fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+    fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
         inside(self.size(), window)?;
         let cols = self.head.size[1];
-        let rows = window.start[0]..window.start[0] + window.size[0];
+        let rows = window.start[0]..window.start[0] + window.size()[0];
         let cut = |mask: &Vec<bool>| {
-            rows.flat_map(|i| &mask[i * cols + window.start[1]..][..window.size[1]]).copied().collect::<Vec<_>>()
+            rows.flat_map(|i| &mask[i * cols + window.start[1]..][..window.size()[1]]).copied().collect::<Vec<_>>()
         };
         Ok(self.mask.as_ref().map(cut))
     }
@@ -115,10 +116,10 @@ pub fn upright(own: impl WindowedMap + 'static) -> Box<dyn WindowedMap> {
 
 impl<R: WindowedMap> Turned<R> {
     /// The same window in the file.
-    fn there(&self, window: Window) -> Result<Window> {
+    fn there(&self, window: CellRect) -> Result<CellRect> {
         inside(self.head.size, window)?;
-        let first = self.head.size[0] - window.start[0] - window.size[0];
-        Ok(Window { start: [first, window.start[1]], size: window.size })
+        let first = self.head.size[0] - window.start[0] - window.size()[0];
+        Ok(CellRect::new([first, window.start[1]], window.size()))
     }
 }
 
@@ -127,20 +128,20 @@ impl<R: WindowedMap> WindowedMap for Turned<R> {
         &self.head
     }
 
-    fn read(&self, window: Window) -> Result<Samples> {
+    fn read(&self, window: CellRect) -> Result<Samples> {
         let samples = self.own.read(self.there(window)?)?;
-        let [rows, cols] = window.size;
+        let [rows, cols] = window.size();
         let mut turned = Samples::filled(samples.kind(), rows * cols, 0.0)?;
         for i in 0..rows {
-            let row = Window { start: [i, 0], size: [1, cols] };
-            turned.paste(window.size, row, &samples, window.size, [rows - 1 - i, 0])?;
+            let row = CellRect::new([i, 0], [1, cols]);
+            turned.paste(window.size(), row, &samples, window.size(), [rows - 1 - i, 0])?;
         }
         Ok(turned)
     }
 
-    fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+    fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
         let mask = self.own.mask(self.there(window)?)?;
-        Ok(mask.map(|mask| mask.rchunks_exact(window.size[1].max(1)).flatten().copied().collect()))
+        Ok(mask.map(|mask| mask.rchunks_exact(window.size()[1].max(1)).flatten().copied().collect()))
     }
 
     fn memory(&self, window: Size) -> [u64; 2] {
@@ -157,10 +158,10 @@ macro_rules! windowed {
             fn head(&self) -> &Head {
                 self.head()
             }
-            fn read(&self, window: Window) -> Result<Samples> {
+            fn read(&self, window: CellRect) -> Result<Samples> {
                 self.read(window)
             }
-            fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+            fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
                 self.mask(window)
             }
             fn memory(&self, window: Size) -> [u64; 2] {

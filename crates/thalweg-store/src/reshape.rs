@@ -7,7 +7,8 @@ use serde_json::json;
 use thalweg::base::memory;
 use thalweg::io::{Head, HeightReading, Overviews, SampleType, Samples, save_place, write_cog};
 use thalweg::products::resample::{Resampling, cropped_grid};
-use thalweg::terrain::field::{Field, Size, Window};
+use thalweg::terrain::CellRect;
+use thalweg::terrain::field::{Field, Size};
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::{Height, UNITS};
 use thalweg::tiled::TileLayer;
@@ -23,7 +24,7 @@ use crate::{Access, StoreSpec, StoredLayer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reshape {
     /// A window of it, as [`thalweg::products::resample::crop`] cuts.
-    Crop(Window),
+    Crop(CellRect),
     /// So many rows and columns over the same extent, as [`thalweg::products::resample::resample`] makes them.
     Resample(Size),
 }
@@ -41,7 +42,7 @@ pub struct Reshaped<'a> {
 }
 
 enum Way {
-    Crop(Window),
+    Crop(CellRect),
     Resample(Box<Resampling>),
 }
 
@@ -79,8 +80,8 @@ impl<'a> Reshaped<'a> {
     /// Heights of new rows, in units; [`NO_HEIGHT`] where there is no data.
     fn rows(&self, rows: Range<usize>) -> Result<Vec<i32>> {
         let resampling = match &self.way {
-            Way::Crop(Window { start, size }) => {
-                let window = Window { start: [start[0] + rows.start, start[1]], size: [rows.len(), size[1]] };
+            Way::Crop(crop) => {
+                let window = CellRect::new([crop.start.row + rows.start, crop.start.col], [rows.len(), crop.cols()]);
                 return self.file.heights(window, &self.reading);
             }
             Way::Resample(resampling) => resampling,
@@ -95,7 +96,7 @@ impl<'a> Reshaped<'a> {
             let last = (first + 1..=rows.end).take_while(|last| fits(*last)).last().unwrap_or(first + 1);
             let needs = resampling.needs(first..last);
             let size = [needs.len(), cols];
-            let heights = self.file.heights(Window { start: [needs.start, 0], size }, &self.reading)?;
+            let heights = self.file.heights(CellRect::new([needs.start, 0], size), &self.reading)?;
             let void = heights.iter().map(|height| *height == NO_HEIGHT).collect();
             let ground = Field::from_vec(size, heights.into_iter().map(Height).collect())?;
             let (ground, void) = resampling.rows(first..last, &ground, Some(&Field::from_vec(size, void)?))?;
@@ -134,8 +135,8 @@ impl<'a> Reshaped<'a> {
             georeference: Some(save_place(&self.grid)),
             ..Head::new(self.grid.size, sample)
         };
-        write_cog(path, &head, Overviews::Means, |window: Window| {
-            let rows = self.rows(window.start[0]..window.start[0] + window.size[0])?;
+        write_cog(path, &head, Overviews::Means, |window: CellRect| {
+            let rows = self.rows(window.start[0]..window.start[0] + window.size()[0])?;
             let metres =
                 rows.into_iter().map(|units| if units == NO_HEIGHT { nodata } else { f64::from(units) / UNITS });
             Ok(match sample {
@@ -158,7 +159,7 @@ impl<'a> Reshaped<'a> {
             ..StoredLayer::new(layer.name(), layer.kind(), layer.fill())
         };
         let what = match &self.way {
-            Way::Crop(Window { start, size }) => json!({"crop": [start, size]}),
+            Way::Crop(crop) => json!({"crop": [<[usize; 2]>::from(crop.start), crop.size()]}),
             Way::Resample(_) => json!({"resample": self.grid.size}),
         };
         let work = json!({"source": print_of(source)?, "reading": self.reading, "work": what}).to_string();
@@ -172,12 +173,13 @@ impl<'a> Reshaped<'a> {
         let todo = store.todo(layer.name())?;
         for tiles in todo.chunk_by(|a, b| a / across == b / across) {
             let Some(first) = tiles.first() else { continue };
-            let Window { start, size } = store.spec().window(*first)?;
+            let window = store.spec().window(*first)?;
+            let (start, size) = (window.start, window.size());
             let size = [size[0], self.grid.cols()];
             let band = Samples::I32(self.rows(start[0]..start[0] + size[0])?);
             for tile in tiles {
                 let window = store.spec().window(*tile)?;
-                let own = Window { start: [0, window.start[1]], size: window.size };
+                let own = CellRect::new([0, window.start[1]], window.size());
                 store.write_tile(layer.name(), *tile, &band.window(size, own)?)?;
             }
         }

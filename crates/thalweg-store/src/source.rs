@@ -9,7 +9,8 @@ use thalweg::io::{
     Format, Head, HeightReading, LoadOptions, Placed, Raster, SampleLook, Samples, Sidecar, TiffWindows, VrtWindows,
     mask_path, needs_sidecar, placed_of, plain,
 };
-use thalweg::terrain::field::{Field, Size, Window};
+use thalweg::terrain::CellRect;
+use thalweg::terrain::field::{Field, Size};
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
 use thalweg::tiled::TileLayer;
@@ -196,8 +197,8 @@ impl ElevationFile {
     ///
     /// # Errors
     /// A window that cannot be read.
-    pub fn look(&self, window: Window) -> Result<SampleLook> {
-        Ok(self.reading.look(&self.piece(window)?, window.start))
+    pub fn look(&self, window: CellRect) -> Result<SampleLook> {
+        Ok(self.reading.look(&self.piece(window)?, window.start.into()))
     }
 
     /// How its samples become heights, and what is to be said of it: looks at the whole of it, by windows, for what stands for no data is known
@@ -209,7 +210,7 @@ impl ElevationFile {
         let [rows, cols] = self.grid.size;
         let mut look = SampleLook::default();
         for first in (0..rows).step_by(LOOK) {
-            look = look.merge(self.look(Window { start: [first, 0], size: [LOOK.min(rows - first), cols] })?);
+            look = look.merge(self.look(CellRect::new([first, 0], [LOOK.min(rows - first), cols]))?);
         }
         let (reading, said) = self.reading.clone().settle(&look).map_err(|problem| self.refuse(problem))?;
         Ok((reading, self.warnings.iter().cloned().chain(said).collect()))
@@ -224,9 +225,9 @@ impl ElevationFile {
     ///
     /// # Errors
     /// A window that cannot be read, a height outside ±16 000 m.
-    pub fn heights(&self, window: Window, reading: &HeightReading) -> Result<Vec<i32>> {
+    pub fn heights(&self, window: CellRect, reading: &HeightReading) -> Result<Vec<i32>> {
         let piece = self.piece(window)?;
-        let heights = reading.heights(&piece, window.start).map_err(|problem| self.refuse(problem))?;
+        let heights = reading.heights(&piece, window.start.into()).map_err(|problem| self.refuse(problem))?;
         Ok(heights.into_iter().map(|height| height.0).collect())
     }
 
@@ -238,7 +239,7 @@ impl ElevationFile {
         let size = self.grid.size;
         Grid::new(size, self.grid.cell)?;
         memory::room(&self.path.display().to_string(), (self.grid.len() as u64).saturating_mul(32))?;
-        let all = Window { start: [0, 0], size };
+        let all = CellRect::new([0, 0], size);
         let (reading, said) = self.reading.clone().settle(&self.look(all)?).map_err(|problem| self.refuse(problem))?;
         let heights = self.heights(all, &reading)?;
         let lowest = heights.iter().copied().filter(|height| *height != NO_HEIGHT).min().unwrap_or_default();
@@ -255,9 +256,9 @@ impl ElevationFile {
         Error::file(&self.path, problem)
     }
 
-    fn piece(&self, window: Window) -> Result<Raster> {
+    fn piece(&self, window: CellRect) -> Result<Raster> {
         let mask = self.raster.mask(window)?;
-        Ok(Raster { mask, ..Raster::new(window.size, self.raster.read(window)?) })
+        Ok(Raster { mask, ..Raster::new(window.size(), self.raster.read(window)?) })
     }
 }
 
@@ -265,9 +266,9 @@ impl ElevationFile {
 ///
 /// # Errors
 /// A window that cannot be read.
-pub fn piece_of(raster: &dyn WindowedMap, window: Window) -> Result<Raster> {
+pub fn piece_of(raster: &dyn WindowedMap, window: CellRect) -> Result<Raster> {
     let samples = raster.read(window)?;
-    Ok(Raster { size: window.size, samples, mask: raster.mask(window)?, ..head_of(raster)? })
+    Ok(Raster { size: window.size(), samples, mask: raster.mask(window)?, ..head_of(raster)? })
 }
 
 /// What a raster says of its samples, without one.

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thalweg::io::SampleType;
-use thalweg::terrain::field::{Size, Window};
+use thalweg::terrain::CellRect;
+use thalweg::terrain::field::Size;
 use thalweg::terrain::grid::Georeference;
 use thalweg::{Error, Result};
 
@@ -229,14 +230,14 @@ impl StoreSpec {
     ///
     /// # Errors
     /// A number that no tile has.
-    pub fn window(&self, tile: usize) -> Result<Window> {
+    pub fn window(&self, tile: usize) -> Result<CellRect> {
         let count = self.tile_count();
         if tile >= count {
             return Err(Error::value("tile", tile, format!("0 to {}", count.saturating_sub(1))));
         }
         let across = self.tiles()[1];
         let start = [tile / across * self.side, tile % across * self.side];
-        Ok(Window { start, size: [0, 1].map(|k| self.side.min(self.size[k] - start[k])) })
+        Ok(CellRect::new(start, [0, 1].map(|k| self.side.min(self.size[k] - start[k]))))
     }
 
     /// Sides of the chunks that a shard is made of; they divide the tile's.

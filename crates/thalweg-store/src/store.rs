@@ -257,8 +257,8 @@ impl Store {
         self.writable()?;
         let window = self.spec.window(tile)?;
         let about = self.spec.layer(layer)?;
-        if samples.kind() != about.kind || samples.len() != window.size[0] * window.size[1] {
-            let [rows, cols] = window.size;
+        if samples.kind() != about.kind || samples.len() != window.size()[0] * window.size()[1] {
+            let [rows, cols] = window.size();
             let problem = format!(
                 "tile {tile} was given {} samples of type {}; it holds {rows} × {cols} (rows × columns) of type {}",
                 samples.len(),
@@ -268,7 +268,7 @@ impl Store {
             return Err(Error::layer(layer, problem));
         }
         let path = self.shard_path(layer, tile)?;
-        let shard = self.array(layer)?.encode(samples, window.size).map_err(|problem| Error::file(&path, problem))?;
+        let shard = self.array(layer)?.encode(samples, window.size()).map_err(|problem| Error::file(&path, problem))?;
         let place = self.mark_path(layer, tile);
         // A mark of what was there before must not speak of what comes.
         core_disk::remove(&place).map_err(Error::io(&place, "remove"))?;

@@ -12,7 +12,8 @@ use crate::part::{Inputs, Map, SharedMap, messages};
 use crate::tiling::{Rim, Tiling};
 use crate::{Finding, Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Field;
 use thalweg_flow::basins::spread;
 use thalweg_flow::{D8, Directions, OUT, VOID, accumulate};
 use thalweg_io::Samples;
@@ -28,7 +29,7 @@ const NONE: u32 = u32::MAX;
 
 /// The ways of water within a tile.
 pub(super) struct Ways {
-    pub(super) window: Window,
+    pub(super) window: CellRect,
     /// Directions within the tile: where water goes on into another one it ends.
     pub(super) directions: Directions,
     /// The tile's own heights, filled.
@@ -51,7 +52,7 @@ impl Ways {
     pub(super) fn find(map: &Map, tile: usize, inputs: &mut Inputs) -> Result<Self> {
         map.tiling.check(tile)?;
         let window = map.tiling.window(tile);
-        let Window { start, size } = window;
+        let (start, size) = (window.start, window.size());
         let codes = inputs.codes(TileLayer::Direction, window)?;
         let filled = inputs.heights(TileLayer::Filled, window)?;
         let (directions, exits) = within(map, window, codes)?;
@@ -95,7 +96,7 @@ impl Ways {
         let firsts = self.firsts.iter().zip(&self.shared).filter(|(_, shared)| !**shared);
         let mut firsts: Vec<u32> = firsts.filter_map(|(first, _)| *first).collect();
         firsts.sort_unstable();
-        Closed::new(self.window.size, firsts)
+        Closed::new(self.window.size(), firsts)
     }
 
     /// The number among the nodes of the end of cell `k`.
@@ -105,8 +106,8 @@ impl Ways {
 }
 
 /// Directions within a tile, of ESRI codes, and for each cell of its rim where its water goes on.
-pub(super) fn within(map: &Map, window: Window, codes: Vec<u8>) -> Result<(Directions, Vec<Option<D8>>)> {
-    let Window { start, size } = window;
+pub(super) fn within(map: &Map, window: CellRect, codes: Vec<u8>) -> Result<(Directions, Vec<Option<D8>>)> {
+    let (start, size) = (window.start, window.size());
     let codes = codes.into_iter().map(|code| match code {
         VOID => VOID,
         code => D8::from_esri(code).map_or(OUT, D8::code),
@@ -143,7 +144,7 @@ impl Step for Catchments {
         let map = &self.0;
         let ways = Ways::find(map, tile, &mut Inputs::new(inputs))?;
         let counts = accumulate::cells(&ways.directions);
-        let Window { start, size } = ways.window;
+        let (start, size) = (ways.window.start, ways.window.size());
         let rim = Rim(size);
         let mut writer = Writer::new();
         let closed = ways.closed();
@@ -237,7 +238,8 @@ struct TileWays {
 impl TileWays {
     fn read(tiling: &Tiling, tile: usize, summary: &[u8], numbering: &mut Numbering) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
-        let Window { start, size } = tiling.window(tile);
+        let window = tiling.window(tile);
+        let (start, size) = (window.start, window.size());
         let (rim, cells) = (Rim(size), tiling.index([tiling.size()[0], 0]));
         numbering.read(tile, &mut reader)?;
         // No two ends lie on one way, and every one has a cell of the rim.
@@ -382,7 +384,8 @@ impl Gathered {
 /// The tile and the place on its rim where a node's water goes on.
 fn target(map: &Map, tile: usize, node: &Node) -> Option<(usize, usize)> {
     let (place, direction) = node.exit?;
-    let Window { start, size } = map.tiling.window(tile);
+    let window = map.tiling.window(tile);
+    let (start, size) = (window.start, window.size());
     let [i, j] = Rim(size).cell(place as usize);
     map.tiling.across_border([start[0] + i, start[1] + j], direction)
 }
@@ -402,7 +405,7 @@ pub(super) struct Told {
 impl Told {
     pub(super) fn read(tile: usize, ways: &Ways, answer: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(ANSWER, tile, answer)?;
-        let (size, nodes) = (ways.window.size, ways.nodes.len());
+        let (size, nodes) = (ways.window.size(), ways.nodes.len());
         let mut told =
             Self { numbers: vec![0; nodes], onward: vec![false; nodes], inflows: Vec::new(), streams: Vec::new() };
         let mut counter = Counter::read(size, &mut reader)?;

@@ -11,7 +11,7 @@ use crate::part::{Inputs, MapPart, SharedMap, hand_on, messages, only};
 use crate::tiling::{Rim, Tiling};
 use crate::{Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::field::Field;
 use thalweg_flow::fill::Pits;
 use thalweg_flow::passes::{self, OUTSIDE_BASIN, Pass};
 use thalweg_flow::{D8, Part, lot};
@@ -64,8 +64,8 @@ impl TilePits {
             }
             *number
         };
-        let cols = window.size[1];
-        let rim = Rim(window.size).cells().map(|[i, j]| number(i * cols + j)).collect();
+        let cols = window.size()[1];
+        let rim = Rim(window.size()).cells().map(|[i, j]| number(i * cols + j)).collect();
         let all_inside = parts.as_slice().iter().all(|part| *part == Part::Inside);
         let lowest = all_inside.then(|| own.land().lowest()).flatten();
         lowest.into_iter().for_each(|k| _ = number(k));
@@ -134,7 +134,7 @@ impl Step for Spills {
             writer.number(b.into());
             writer.near(level.into());
         }
-        let Window { start, size } = found.own.window;
+        let (start, size) = (found.own.window.start, found.own.window.size());
         for ([i, j], number) in Rim(size).cells().zip(&found.rim) {
             writer.number((*number).into());
             // What lies beside no data is outside already: no height of such a cell is asked for.
@@ -227,7 +227,7 @@ struct Lowest {
 impl TileSpills {
     fn read(tiling: &Tiling, tile: usize, summary: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
-        let rim = Rim(tiling.window(tile).size).len();
+        let rim = Rim(tiling.window(tile).size()).len();
         // The rim has a byte each for them.
         let count = reader.below(rim + 2)?;
         let basin = |reader: &mut Reader<'_>| Ok::<_, Error>(reader.below(count + 1)? as u32);
@@ -258,7 +258,8 @@ impl TileSpills {
 
 /// The passes within a tile, and those to the tiles east and south of it, each the lowest between its two basins.
 fn joins(tiling: &Tiling, tile: usize, tiles: &[TileSpills]) -> Vec<Pass> {
-    let Window { start, size } = tiling.window(tile);
+    let window = tiling.window(tile);
+    let (start, size) = (window.start, window.size());
     let own = &tiles[tile];
     let mut joins = Vec::new();
     for ([i, j], (basin, height)) in Rim(size).cells().zip(&own.rim) {

@@ -16,7 +16,7 @@ use crate::raster::{BEYOND, Classes, DRAINS, FAR, FLAT, HIGHER};
 use crate::tiling::{Rim, Tiling};
 use crate::{Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Window;
+use thalweg_core::terrain::CellRect;
 use thalweg_flow::streams::esri;
 use thalweg_flow::{D8, Directions, PIT, d8, flats, infinity};
 use thalweg_io::Samples;
@@ -42,7 +42,7 @@ struct TileFlats {
     wide: MapPart,
     directions: Directions,
     /// Where the tile's own cells lie in `wide`.
-    own: Window,
+    own: CellRect,
     classes: Classes,
 }
 
@@ -62,28 +62,29 @@ impl TileFlats {
 
     /// Index in the wide window of a cell of the classes.
     fn wide_index(&self, k: u32) -> usize {
-        let cols = self.own.size[1] + 2;
+        let cols = self.own.size()[1] + 2;
         let (i, j) = (k as usize / cols, k as usize % cols);
-        (i + self.own.start[0] - 1) * self.wide.window.size[1] + j + self.own.start[1] - 1
+        (i + self.own.start[0] - 1) * self.wide.window.size()[1] + j + self.own.start[1] - 1
     }
 }
 
 /// Finds the tile's flats that go on beyond it, and keeps them, and all that is not the tile's, from being crossed.
-fn classes(wide: &MapPart, directions: &mut Directions, own: Window) -> Classes {
+fn classes(wide: &MapPart, directions: &mut Directions, own: CellRect) -> Classes {
     let land = wide.land();
     let heights = land.ground.as_slice();
-    let size = wide.window.size;
+    let size = wide.window.size();
     let (first, cols) = (own.start, size[1]);
-    let mut classes = Classes::new(own.size);
+    let mut classes = Classes::new(own.size());
     let local = |[i, j]: [usize; 2]| [i as isize - first[0] as isize, j as isize - first[1] as isize];
-    let is_own = |[i, j]: [isize; 2]| (0..own.size[0] as isize).contains(&i) && (0..own.size[1] as isize).contains(&j);
+    let is_own =
+        |[i, j]: [isize; 2]| (0..own.size()[0] as isize).contains(&i) && (0..own.size()[1] as isize).contains(&j);
     let near = |[i, j]: [usize; 2]| {
         let near = D8::OFFSETS.map(|[di, dj]| [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)]);
         near.into_iter().filter(move |[i, j]| *i < size[0] && *j < size[1])
     };
     // From the cells round the tile inward.
     let mut found: Vec<[usize; 2]> = Vec::new();
-    for at in Classes::ring(own.size) {
+    for at in Classes::ring(own.size()) {
         let [i, j] = [0, 1].map(|axis| (first[axis] as isize + at[axis]) as usize);
         if i < size[0] && j < size[1] && directions[(i, j)] == PIT {
             let k = classes.at(at[0], at[1]);
@@ -116,9 +117,9 @@ fn classes(wide: &MapPart, directions: &mut Directions, own: Window) -> Classes 
         classes.cells[k] = class;
     }
     for i in 0..size[0] {
-        let inside = (first[0]..first[0] + own.size[0]).contains(&i);
+        let inside = (first[0]..first[0] + own.size()[0]).contains(&i);
         for (j, code) in directions.row_mut(i).iter_mut().enumerate() {
-            let own = inside && (first[1]..first[1] + own.size[1]).contains(&j);
+            let own = inside && (first[1]..first[1] + own.size()[1]).contains(&j);
             *code = if *code == PIT && !own { KEPT } else { *code };
         }
     }
@@ -193,7 +194,7 @@ impl SharedFlats<'_> {
         let summary = self.summaries.read(tile)?;
         let mut reader = Reader::new(SUMMARY, tile, &summary)?;
         reader.option()?;
-        let classes = Classes::read(self.tiling.window(tile).size, &mut reader)?;
+        let classes = Classes::read(self.tiling.window(tile).size(), &mut reader)?;
         reader.end()?;
         Ok(classes)
     }
@@ -206,7 +207,7 @@ impl SharedFlats<'_> {
 
     /// Where the place of a ring lies: the tile and the place on its rim.
     fn place(&self, tile: usize, at: [isize; 2]) -> Option<(usize, usize)> {
-        let Window { start, .. } = self.tiling.window(tile);
+        let start = self.tiling.window(tile).start;
         let cell = [0, 1].map(|axis| start[axis].wrapping_add_signed(at[axis]));
         let [rows, cols] = self.tiling.size();
         if cell[0] >= rows || cell[1] >= cols {
@@ -286,7 +287,8 @@ impl SharedFlats<'_> {
 
     /// The places on other rims beside one.
     fn across(&self, tile: usize, place: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let Window { start, size } = self.tiling.window(tile);
+        let window = self.tiling.window(tile);
+        let (start, size) = (window.start, window.size());
         let [i, j] = Rim(size).cell(place);
         D8::ALL
             .into_iter()

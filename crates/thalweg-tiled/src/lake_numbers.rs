@@ -45,7 +45,7 @@ impl Step for Number {
         let shores = TileShores::find(&wet);
         drop(wet);
         let mut reader = Reader::new(ANSWER, tile, answer)?;
-        let mut counter = Counter::read(lakes.own.size, &mut reader)?;
+        let mut counter = Counter::read(lakes.own.size(), &mut reader)?;
         if reader.count()? != lakes.shared.iter().filter(|shared| **shared).count() {
             return Err(reader.damaged());
         }
@@ -96,7 +96,7 @@ impl Step for Number {
             let tiles = band * across..(band + 1) * across;
             let mut lists = tiles.map(|tile| Ok((tile, shores.list(LISTED, tile)?))).collect::<Result<Vec<_>>>()?;
             let rows = map.tiling.window(band * across);
-            for row in rows.start[0]..rows.start[0] + rows.size[0] {
+            for row in rows.start[0]..rows.start[0] + rows.size()[0] {
                 let end = map.tiling.index([row + 1, 0]);
                 for (tile, list) in &mut lists {
                     while let Some(first) = list.key().filter(|first| *first < end) {
@@ -224,6 +224,6 @@ fn part_of(lakes: &TileLakes, line: &Loop) -> usize {
 
 /// Index in the map of the cell that a line begins at.
 fn cell_of(map: &Map, lakes: &TileLakes, line: &Loop) -> u64 {
-    let [i, j] = [line.cell as usize / lakes.own.size[1], line.cell as usize % lakes.own.size[1]];
+    let [i, j] = [line.cell as usize / lakes.own.size()[1], line.cell as usize % lakes.own.size()[1]];
     map.tiling.index([lakes.own.start[0] + i, lakes.own.start[1] + j])
 }

@@ -16,7 +16,7 @@ use crate::shore_walk::Wet;
 use crate::tiling::Rim;
 use crate::{Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Window;
+use thalweg_core::terrain::CellRect;
 use thalweg_flow::D8;
 use thalweg_io::Samples;
 
@@ -58,17 +58,17 @@ impl Water {
 
 /// The parts of lakes in a tile, in the order of their first cells, and for each cell its part's place from 1 on. `ground` and `filled`
 /// are of the window `wide`, which holds the tile.
-fn parts(map: &Map, wide: Window, own: Window, ground: &[i32], filled: &[i32]) -> (Vec<Water>, Vec<u32>) {
-    let cols = wide.size[1];
+fn parts(map: &Map, wide: CellRect, own: CellRect, ground: &[i32], filled: &[i32]) -> (Vec<Water>, Vec<u32>) {
+    let cols = wide.size()[1];
     let top = [0, 1].map(|axis| own.start[axis] - wide.start[axis]);
     let at = |i: usize, j: usize| (i + top[0]) * cols + j + top[1];
     let is_wet = |k: usize| is_wet(ground, filled, k);
-    let mut numbers = vec![0u32; own.size[0] * own.size[1]];
+    let mut numbers = vec![0u32; own.size()[0] * own.size()[1]];
     let mut waters = Vec::new();
     let mut found: Vec<[usize; 2]> = Vec::new();
-    for i in 0..own.size[0] {
-        for j in 0..own.size[1] {
-            if numbers[i * own.size[1] + j] != 0 || !is_wet(at(i, j)) {
+    for i in 0..own.size()[0] {
+        for j in 0..own.size()[1] {
+            if numbers[i * own.size()[1] + j] != 0 || !is_wet(at(i, j)) {
                 continue;
             }
             let mut water = Water {
@@ -80,7 +80,7 @@ fn parts(map: &Map, wide: Window, own: Window, ground: &[i32], filled: &[i32]) -
                 shore: None,
             };
             let number = waters.len() as u32 + 1;
-            numbers[i * own.size[1] + j] = number;
+            numbers[i * own.size()[1] + j] = number;
             found.push([i, j]);
             while let Some([i, j]) = found.pop() {
                 let k = at(i, j);
@@ -91,13 +91,13 @@ fn parts(map: &Map, wide: Window, own: Window, ground: &[i32], filled: &[i32]) -
                 for [di, dj] in D8::OFFSETS {
                     let [r, c] = [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)];
                     let [wr, wc] = [r.wrapping_add(top[0]), c.wrapping_add(top[1])];
-                    if wr >= wide.size[0] || wc >= cols {
+                    if wr >= wide.size()[0] || wc >= cols {
                         continue;
                     }
                     let n = wr * cols + wc;
                     if is_wet(n) {
-                        if r < own.size[0] && c < own.size[1] && numbers[r * own.size[1] + c] == 0 {
-                            numbers[r * own.size[1] + c] = number;
+                        if r < own.size()[0] && c < own.size()[1] && numbers[r * own.size()[1] + c] == 0 {
+                            numbers[r * own.size()[1] + c] = number;
                             found.push([r, c]);
                         }
                     } else if ground[n] != NO_HEIGHT && ground[n] <= water.level {
@@ -120,8 +120,8 @@ pub(super) struct TileLakes {
     pub(super) shared: Vec<bool>,
     /// For each cell its part's place from 1 on.
     pub(super) numbers: Vec<u32>,
-    pub(super) own: Window,
-    wide: Window,
+    pub(super) own: CellRect,
+    wide: CellRect,
     /// Over the wide window.
     ground: Vec<i32>,
     filled: Vec<i32>,
@@ -137,14 +137,14 @@ impl TileLakes {
         let filled = inputs.heights(TileLayer::Filled, wide)?;
         let (mut waters, numbers) = parts(map, wide, own, &ground, &filled);
         let mut shared = vec![false; waters.len()];
-        for [i, j] in Rim(own.size).cells() {
-            if let Some(part) = numbers[i * own.size[1] + j].checked_sub(1) {
+        for [i, j] in Rim(own.size()).cells() {
+            if let Some(part) = numbers[i * own.size()[1] + j].checked_sub(1) {
                 shared[part as usize] = true;
             }
         }
         let mut lakes = Self { waters: Vec::new(), shared, numbers, own, wide, ground, filled };
         let firsts = waters.iter().zip(&lakes.shared).filter(|(_, shared)| !**shared);
-        let closed = Closed::new(own.size, firsts.map(|(water, _)| lakes.local(map, water)).collect());
+        let closed = Closed::new(own.size(), firsts.map(|(water, _)| lakes.local(map, water)).collect());
         waters.iter_mut().for_each(|water| water.begin.before = closed.before(lakes.local(map, water)));
         lakes.waters = waters;
         Ok(lakes)
@@ -152,10 +152,10 @@ impl TileLakes {
 
     /// Depth of the water in each cell of the tile.
     fn depths(&self) -> Vec<i32> {
-        let cols = self.wide.size[1];
+        let cols = self.wide.size()[1];
         let top = [0, 1].map(|axis| self.own.start[axis] - self.wide.start[axis]);
         let depth = |k: usize| {
-            let at = (k / self.own.size[1] + top[0]) * cols + k % self.own.size[1] + top[1];
+            let at = (k / self.own.size()[1] + top[0]) * cols + k % self.own.size()[1] + top[1];
             if self.ground[at] == NO_HEIGHT { 0 } else { self.filled[at].saturating_sub(self.ground[at]) }
         };
         (0..self.numbers.len()).map(depth).collect()
@@ -164,9 +164,9 @@ impl TileLakes {
     /// Which cells of the tile and round it lakes cover; then the layers are not needed any more.
     pub(super) fn take_wet(&mut self) -> Wet {
         let (ground, filled) = (std::mem::take(&mut self.ground), std::mem::take(&mut self.filled));
-        let [rows, cols] = self.wide.size;
+        let [rows, cols] = self.wide.size();
         let top = [0, 1].map(|axis| self.own.start[axis] - self.wide.start[axis]);
-        Wet::new(self.own.size, |cell| {
+        Wet::new(self.own.size(), |cell| {
             let [i, j] = [0, 1].map(|axis| top[axis].wrapping_add_signed(cell[axis]));
             i < rows && j < cols && is_wet(&ground, &filled, i * cols + j)
         })
@@ -175,13 +175,13 @@ impl TileLakes {
     /// Index in the tile of a part's first cell.
     pub(super) fn local(&self, map: &Map, water: &Water) -> u32 {
         let [i, j] = map.tiling.cell(water.begin.first);
-        ((i - self.own.start[0]) * self.own.size[1] + j - self.own.start[1]) as u32
+        ((i - self.own.start[0]) * self.own.size()[1] + j - self.own.start[1]) as u32
     }
 
     /// The parts that reach no rim.
     fn closed(&self, map: &Map) -> Closed {
         let closed = self.waters.iter().zip(&self.shared).filter(|(_, shared)| !**shared);
-        Closed::new(self.own.size, closed.map(|(water, _)| self.local(map, water)).collect())
+        Closed::new(self.own.size(), closed.map(|(water, _)| self.local(map, water)).collect())
     }
 }
 
@@ -250,7 +250,7 @@ impl Step for Shores {
         }
         let shared: Vec<usize> = shared().collect();
         shared.iter().zip(1..).for_each(|(part, place)| places[*part] = place);
-        let size = lakes.own.size;
+        let size = lakes.own.size();
         for [i, j] in Rim(size).cells() {
             let part = lakes.numbers[i * size[1] + j].checked_sub(1);
             writer.number(part.map_or(0, |part| places[part as usize]).into());
@@ -276,7 +276,8 @@ impl Step for Shores {
         }
         let mut up: Vec<u32> = (0..count as u32).collect();
         for (tile, parts) in tiles.iter().enumerate() {
-            let Window { start, size } = map.tiling.window(tile);
+            let window = map.tiling.window(tile);
+            let (start, size) = (window.start, window.size());
             for ([i, j], number) in Rim(size).cells().zip(&parts.rim) {
                 let Some(here) = parts.id(*number) else { continue };
                 // The other four neighbours are joined with this cell from their side.
@@ -362,7 +363,7 @@ impl TileRim {
         waters: &mut Vec<Water>,
     ) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
-        let size = map.tiling.window(tile).size;
+        let size = map.tiling.window(tile).size();
         numbering.read(tile, &mut reader)?;
         let (start, count) = (waters.len(), reader.below(Rim(size).len() + 1)?);
         for _ in 0..count {

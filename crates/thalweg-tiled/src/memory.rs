@@ -75,7 +75,7 @@ pub fn drain_in_memory(
             let (parts, summary) = step.tile(*tile, inputs.collect::<Result<_>>()?, &answers[*tile])?;
             let window = tiling.window(*tile);
             for (whole, part) in made.iter_mut().zip(&parts) {
-                whole.paste(size, window, part, window.size, [0, 0])?;
+                whole.paste(size, window, part, window.size(), [0, 0])?;
             }
             summaries[*tile] = summary;
         }

@@ -12,7 +12,8 @@ use crate::records;
 use crate::tiling::Rim;
 use crate::{Finding, Product, Step, Summaries};
 use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::{Cell, CellRect};
 use thalweg_flow::basins::spread;
 use thalweg_flow::{Directions, OUT};
 use thalweg_io::Samples;
@@ -35,12 +36,12 @@ impl Step for Nested {
         let window = map.tiling.window(tile);
         let mut inputs = Inputs::new(inputs);
         let around = map.tiling.around(tile, 1);
-        let lakes = Field::from_vec(around.size, inputs.numbers(TileLayer::Lake, around)?)?;
-        let filled = Field::from_vec(around.size, inputs.heights(TileLayer::Filled, around)?)?;
+        let lakes = Field::from_vec(around.size(), inputs.numbers(TileLayer::Lake, around)?)?;
+        let filled = Field::from_vec(around.size(), inputs.heights(TileLayer::Filled, around)?)?;
         let codes = inputs.codes(TileLayer::Direction, window)?;
         let outs = Outs::find(map, window, around, &lakes, &filled, codes)?;
         let inner = [0, 1].map(|axis| window.start[axis] - around.start[axis]);
-        let inner = Window { start: inner, size: window.size };
+        let inner = CellRect::new(inner, window.size());
         let (lakes, filled) = (lakes.window(inner).into_vec(), filled.window(inner).into_vec());
         let ground = inputs.heights(TileLayer::Height, window)?;
 
@@ -97,14 +98,14 @@ impl Outs {
     /// `wide` are the numbers of lakes in the window `around`, `filled` the filled surface there, `codes` the directions in `window`.
     fn find(
         map: &Map,
-        window: Window,
-        around: Window,
+        window: CellRect,
+        around: CellRect,
         wide: &Field<u32>,
         filled: &Field<i32>,
         codes: Vec<u8>,
     ) -> Result<Self> {
-        let Window { start, size } = window;
-        let [top, left] = around.start;
+        let (start, size) = (window.start, window.size());
+        let Cell { row: top, col: left } = around.start;
         let own = |k: usize| [start[0] + k / size[1], start[1] + k % size[1]];
         let lake = |k: usize| wide[(own(k)[0] - top, own(k)[1] - left)];
         let level = |[i, j]: [usize; 2]| filled[(i - top, j - left)];

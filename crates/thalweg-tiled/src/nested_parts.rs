@@ -10,7 +10,7 @@ use crate::part::Map;
 use crate::records;
 use crate::tiling::Rim;
 use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Window;
+use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::height::Height;
 use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
 
@@ -221,7 +221,7 @@ const NONE: u32 = u32::MAX;
 /// The rising of water in a tile's lakes, one after another.
 pub(super) struct Rise<'a> {
     map: &'a Map,
-    window: Window,
+    window: CellRect,
     ground: &'a [i32],
     /// For each cell its hollow.
     number: Vec<u32>,
@@ -230,13 +230,13 @@ pub(super) struct Rise<'a> {
 }
 
 impl<'a> Rise<'a> {
-    pub(super) fn new(map: &'a Map, window: Window, ground: &'a [i32]) -> Self {
+    pub(super) fn new(map: &'a Map, window: CellRect, ground: &'a [i32]) -> Self {
         Self { map, window, ground, number: vec![NONE; ground.len()], hollows: Vec::new(), up: Vec::new() }
     }
 
     /// Puts the events of a lake into `list`. `cells` are those that it has in the tile, in the order in which water comes to them.
     pub(super) fn lake(&mut self, lake: u32, cells: &[u32], list: &mut Vec<u8>) {
-        let Window { start, size: [rows, cols] } = self.window;
+        let (start, [rows, cols]) = (self.window.start, self.window.size());
         let mut chunks = Chunks::new(self.map, lake, list);
         self.hollows.clear();
         self.up.clear();

@@ -11,7 +11,6 @@ use crate::part::Map;
 use crate::records::{READER, Records};
 use crate::tiling::{Rim, Tiling};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Window;
 use thalweg_flow::D8;
 use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
 
@@ -112,7 +111,7 @@ impl<'a> Sweep<'a> {
         map.tiling.check_count(summaries.count())?;
         let (mut lists, mut ways, mut rims) = (Vec::new(), Vec::new(), Vec::new());
         for tile in 0..summaries.count() {
-            let rim = Rim(map.tiling.window(tile).size).len();
+            let rim = Rim(map.tiling.window(tile).size()).len();
             let (own, list) = read_ways(map, tile, rim, &summaries.read(tile)?)?;
             lists.push(Records::new(summaries, SUMMARY, tile, list)?);
             ways.push(own);
@@ -285,7 +284,8 @@ impl<'a> Sweep<'a> {
     /// The tile and the place on its rim where a way leads into it.
     fn beyond(&self, tile: usize, way: Way) -> Result<(usize, usize)> {
         let (place, direction) = ((way >> 4) as usize, D8::ALL[(way >> 1 & 7) as usize]);
-        let Window { start, size } = self.map.tiling.window(tile);
+        let window = self.map.tiling.window(tile);
+        let (start, size) = (window.start, window.size());
         if place >= Rim(size).len() {
             return Err(damaged(SUMMARY, tile));
         }

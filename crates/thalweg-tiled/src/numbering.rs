@@ -68,9 +68,9 @@ impl Numbering {
     /// Counts what [`Closed::write`] wrote of a tile.
     pub(super) fn read(&mut self, tile: usize, reader: &mut Reader<'_>) -> Result<()> {
         let window = self.tiling.window(tile);
-        for row in 0..window.size[0] {
+        for row in 0..window.size()[0] {
             let at = self.segment([window.start[0] + row, window.start[1]]);
-            self.starts[at] += reader.below(window.size[1] + 1)? as u64;
+            self.starts[at] += reader.below(window.size()[1] + 1)? as u64;
         }
         Ok(())
     }
@@ -102,7 +102,7 @@ impl Numbering {
     /// What a tile is told: for each of its rows the number of the first thing that begins there.
     pub(super) fn write(&self, tile: usize, writer: &mut Writer) {
         let window = self.tiling.window(tile);
-        for row in 0..window.size[0] {
+        for row in 0..window.size()[0] {
             writer.near(self.starts[self.segment([window.start[0] + row, window.start[1]])] as i64);
         }
     }

@@ -7,9 +7,10 @@ use crate::codec::{Reader, Writer};
 use crate::layer::{NO_HEIGHT, TileLayer};
 use crate::tiling::Tiling;
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::{Edge, Grid};
 use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cell, CellRect};
 use thalweg_flow::Land;
 use thalweg_io::Samples;
 
@@ -28,7 +29,7 @@ pub(super) type SharedMap = Arc<Map>;
 
 /// A window of the map with its ground.
 pub(super) struct MapPart {
-    pub(super) window: Window,
+    pub(super) window: CellRect,
     grid: Grid,
     ground: Field<Height>,
     nodata: Option<Field<bool>>,
@@ -37,18 +38,22 @@ pub(super) struct MapPart {
 
 impl Map {
     /// The part of the map in `window`, over these heights; `stand_in` is an outlet more, by its index.
-    pub(super) fn part(&self, window: Window, heights: Vec<i32>, stand_in: Option<u64>) -> Result<MapPart> {
+    pub(super) fn part(&self, window: CellRect, heights: Vec<i32>, stand_in: Option<u64>) -> Result<MapPart> {
         let mut grid = self.grid.window(window);
-        let [top, left] = window.start;
-        let ends =
-            [top == 0, left + window.size[1] == self.grid.cols(), top + window.size[0] == self.grid.rows(), left == 0];
+        let Cell { row: top, col: left } = window.start;
+        let ends = [
+            top == 0,
+            left + window.size()[1] == self.grid.cols(),
+            top + window.size()[0] == self.grid.rows(),
+            left == 0,
+        ];
         for (edge, ends) in grid.edges.iter_mut().zip(ends) {
             *edge = if ends { *edge } else { Edge::Closed };
         }
         let void = heights.contains(&NO_HEIGHT);
         let nodata = void.then(|| heights.iter().map(|height| *height == NO_HEIGHT).collect());
-        let nodata = nodata.map(|mask| Field::from_vec(window.size, mask)).transpose()?;
-        let ground = Field::from_vec(window.size, heights.into_iter().map(Height).collect())?;
+        let nodata = nodata.map(|mask| Field::from_vec(window.size(), mask)).transpose()?;
+        let ground = Field::from_vec(window.size(), heights.into_iter().map(Height).collect())?;
         let all = self.outlets.iter().copied().chain(stand_in.map(|index| self.tiling.cell(index)));
         let outlets = all.filter_map(|cell| within(window, cell)).collect();
         Ok(MapPart { window, grid, ground, nodata, outlets })
@@ -78,16 +83,16 @@ impl MapPart {
     }
 
     /// Where another window's cells lie in this one, which holds them.
-    pub(super) fn inner(&self, window: Window) -> Window {
+    pub(super) fn inner(&self, window: CellRect) -> CellRect {
         let start = [0, 1].map(|axis| window.start[axis] - self.window.start[axis]);
-        Window { start, size: window.size }
+        CellRect::new(start, window.size())
     }
 }
 
 /// Where a cell of the map lies in a window, if it does.
-fn within(window: Window, cell: [usize; 2]) -> Option<[usize; 2]> {
+fn within(window: CellRect, cell: [usize; 2]) -> Option<[usize; 2]> {
     let at = [0, 1].map(|axis| cell[axis].wrapping_sub(window.start[axis]));
-    (at[0] < window.size[0] && at[1] < window.size[1]).then_some(at)
+    (at[0] < window.size()[0] && at[1] < window.size()[1]).then_some(at)
 }
 
 /// The layers that a step is given, taken one by one.
@@ -96,8 +101,8 @@ pub(super) struct Inputs(std::vec::IntoIter<Samples>);
 /// Takes the next layer, of one type of samples.
 macro_rules! take {
     ($name:ident, $kind:ident, $type:ty) => {
-        pub(super) fn $name(&mut self, layer: TileLayer, window: Window) -> Result<Vec<$type>> {
-            let count = window.size[0] * window.size[1];
+        pub(super) fn $name(&mut self, layer: TileLayer, window: CellRect) -> Result<Vec<$type>> {
+            let count = window.size()[0] * window.size()[1];
             match self.0.next() {
                 Some(Samples::$kind(samples)) if samples.len() == count => Ok(samples),
                 Some(other) => {

@@ -75,7 +75,7 @@ pub(super) fn write(
 ) -> Vec<u8> {
     let window = map.tiling.window(tile);
     let cell = |cell: u32| {
-        let [i, j] = [cell as usize / window.size[1], cell as usize % window.size[1]];
+        let [i, j] = [cell as usize / window.size()[1], cell as usize % window.size()[1]];
         map.tiling.index([window.start[0] + i, window.start[1] + j])
     };
     let mut writer = Writer::new();
@@ -151,7 +151,7 @@ impl<'a> ShoreLines<'a> {
     /// A tile's summary; where its chains go on is put to `onward`, as tiles and doors.
     fn take(&mut self, tile: usize, mut reader: Reader<'_>, length: usize, onward: &mut Vec<[u32; 2]>) -> Result<()> {
         let map = self.map;
-        let doors = 4 * Rim(map.tiling.window(tile).size).len();
+        let doors = 4 * Rim(map.tiling.window(tile).size()).len();
         let count = reader.count()?;
         let start = self.chains.len();
         if start + count >= NONE as usize {

@@ -10,7 +10,8 @@ use crate::stream_paths::StreamPath;
 use crate::tiling::Rim;
 use crate::{Finding, Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
 use thalweg_flow::{D8, Directions, accumulate};
 use thalweg_io::Samples;
@@ -90,7 +91,7 @@ impl Step for Gather {
         let map = &self.0;
         let ways = Ways::find(map, tile, &mut Inputs::new(inputs))?;
         let told = Told::read(tile, &ways, answer)?;
-        let (size, cells) = (ways.window.size, ways.filled.len());
+        let (size, cells) = (ways.window.size(), ways.filled.len());
         let mut numbers = vec![0u32; cells];
         for (end, number) in ways.nodes.iter().zip(&told.numbers) {
             numbers[*end as usize] = *number;
@@ -162,8 +163,8 @@ fn most_links(map: &Map) -> u64 {
 
 /// The tile's pieces of streams, and where streams come from other tiles.
 fn pieces(map: &Map, ways: &Ways, told: &Told, counts: &Field<i64>) -> Vec<u8> {
-    let cols = ways.window.size[1];
-    let rim = Rim(ways.window.size);
+    let cols = ways.window.size()[1];
+    let rim = Rim(ways.window.size());
     let is_stream = |k: usize| counts[k] as u64 >= map.least && map.is_dry(ways.filled[k]);
     let streams = TileStreams::of(&ways.directions, &is_stream, &told.streams);
     let tributaries = |k: usize| streams.tributaries[k];
@@ -254,7 +255,7 @@ impl TilePieces {
     fn read(map: &Map, tile: usize, summary: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
         let window = map.tiling.window(tile);
-        let rim = Rim(window.size).len();
+        let rim = Rim(window.size()).len();
         let mut doors: Vec<Door> = Vec::new();
         for _ in 0..reader.count()? {
             let (place, streams) = (reader.below(rim)? as u32, reader.byte()?);
@@ -268,7 +269,7 @@ impl TilePieces {
         doors.shrink_to_fit();
         let mut pieces: Vec<Piece> = Vec::new();
         for _ in 0..reader.count()? {
-            let (start, height) = (reader.below(window.size[0] * window.size[1])? as u32, reader.near_i32()?);
+            let (start, height) = (reader.below(window.size()[0] * window.size()[1])? as u32, reader.near_i32()?);
             let count = reader.count()?;
             // A tile's messages are some bytes a cell: within 32 bits.
             let at = u32::try_from(summary.len() - reader.left()).map_err(|_| reader.damaged())?;
@@ -303,8 +304,8 @@ impl TilePieces {
 }
 
 /// The cell of the map of an index in a tile.
-fn cell_of(window: Window, k: u32) -> [usize; 2] {
-    [window.start[0] + k as usize / window.size[1], window.start[1] + k as usize % window.size[1]]
+fn cell_of(window: CellRect, k: u32) -> [usize; 2] {
+    [window.start[0] + k as usize / window.size()[1], window.start[1] + k as usize % window.size()[1]]
 }
 
 /// A stream that comes into a tile.
@@ -357,7 +358,7 @@ impl Network<'_> {
 
     /// What begins where a stream only comes in is no head.
     fn is_head(&self, tile: usize, piece: &Piece) -> bool {
-        let size = self.map.tiling.window(tile).size;
+        let size = self.map.tiling.window(tile).size();
         let place = Rim(size).place([piece.start as usize / size[1], piece.start as usize % size[1]]);
         place.and_then(|place| self.door(tile, place)).is_none_or(|(_, door)| door.kind != End::Onward)
     }
@@ -372,7 +373,7 @@ impl Network<'_> {
         let piece = match door.kind {
             End::Onward => {
                 let window = self.map.tiling.window(tile);
-                let start = (last[0] - window.start[0]) * window.size[1] + last[1] - window.start[1];
+                let start = (last[0] - window.start[0]) * window.size()[1] + last[1] - window.start[1];
                 let pieces = &self.tiles[tile].pieces;
                 Some(pieces.binary_search_by_key(&start, |piece| piece.start as usize).map_err(|_| broken())?)
             }
@@ -520,11 +521,11 @@ impl Step for Orders {
         let streams = TileStreams::of(&directions, &is_stream, &[]);
         let mut tops = vec![Top::default(); directions.len()];
         let mut reader = Reader::new(ANSWER, tile, answer)?;
-        let rim = Rim(window.size);
+        let rim = Rim(window.size());
         for _ in 0..reader.count()? {
             let [i, j] = rim.cell(reader.below(rim.len())?);
             for _ in 0..reader.byte()?.count_ones() {
-                tops[i * window.size[1] + j].take(reader.byte()?);
+                tops[i * window.size()[1] + j].take(reader.byte()?);
             }
         }
         reader.end()?;

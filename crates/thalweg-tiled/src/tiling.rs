@@ -1,7 +1,8 @@
 //! [`Tiling`]: a map cut into square tiles.
 
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Size;
 use thalweg_flow::D8;
 
 /// A map cut into square tiles, smaller ones in the last row and column. Tiles are numbered row by row from the north-west.
@@ -52,26 +53,25 @@ impl Tiling {
     }
 
     /// The own cells of a tile of the map.
-    pub fn window(&self, tile: usize) -> Window {
+    pub fn window(&self, tile: usize) -> CellRect {
         self.around(tile, 0)
     }
 
     /// The tile's cells and `more` rows and columns on each side, where the map has them.
-    pub fn around(&self, tile: usize, more: usize) -> Window {
+    pub fn around(&self, tile: usize, more: usize) -> CellRect {
         let cols = self.across()[1];
         let at = [tile / cols, tile % cols];
         let start = [0, 1].map(|axis| (at[axis] * self.side).saturating_sub(more));
         let size = [0, 1].map(|axis| ((at[axis] + 1) * self.side + more).min(self.size[axis]) - start[axis]);
-        Window { start, size }
+        CellRect::new(start, size)
     }
 
     /// The tiles that hold any of the cells [around](Tiling::around) a tile, itself with them, in the order of their numbers.
     pub fn near(&self, tile: usize, more: usize) -> Vec<usize> {
-        let Window { start, size } = self.around(tile, more);
-        let [first, last] =
-            [start, [0, 1].map(|axis| start[axis] + size[axis] - 1)].map(|cell| cell.map(|at| at / self.side));
+        let window = self.around(tile, more);
+        let (first, last) = (window.start.map(|at| at / self.side), window.end.map(|at| (at - 1) / self.side));
         let cols = self.across()[1];
-        (first[0]..=last[0]).flat_map(|i| (first[1]..=last[1]).map(move |j| i * cols + j)).collect()
+        (first.row..=last.row).flat_map(|i| (first.col..=last.col).map(move |j| i * cols + j)).collect()
     }
 
     /// Refuses a tile that is none of the map.
@@ -113,7 +113,8 @@ impl Tiling {
     pub(super) fn place(&self, cell: [usize; 2]) -> (usize, Option<usize>) {
         let at = cell.map(|at| at / self.side);
         let tile = at[0] * self.across()[1] + at[1];
-        let Window { start, size } = self.window(tile);
+        let window = self.window(tile);
+        let (start, size) = (window.start, window.size());
         (tile, Rim(size).place([cell[0] - start[0], cell[1] - start[1]]))
     }
 
@@ -212,7 +213,7 @@ mod tests {
     fn rims_are_those_of_all_tiles() {
         for (size, side) in [([1, 1], 1), ([7, 5], 3), ([9, 9], 3), ([64, 100], 32), ([5, 40], 64)] {
             let tiling = Tiling::new(size, side).unwrap();
-            let each = (0..tiling.count()).map(|tile| Rim(tiling.window(tile).size).len() as u64);
+            let each = (0..tiling.count()).map(|tile| Rim(tiling.window(tile).size()).len() as u64);
             assert_eq!(tiling.rims(), each.sum::<u64>(), "{size:?} by {side}");
         }
     }

@@ -6,7 +6,7 @@ use js_sys::{Function, Uint8Array};
 use send_wrapper::SendWrapper;
 use serde_json::json;
 use thalweg::Error;
-use thalweg::local::Rect;
+use thalweg::terrain::CellRect;
 use thalweg::terrain::{CATCHMENT, Cells, RECEIVER};
 use thalweg::web::{Encoding, MapTile};
 use thalweg::world::{Solving, TILE};
@@ -47,8 +47,8 @@ impl World {
     /// First row and column of a level, and those after the last.
     pub fn bounds(&self, level: u32) -> Result<Vec<f64>> {
         self.world.frame().check(level)?;
-        let Rect { start, end } = self.world.frame().world(level);
-        Ok([start, end].concat().into_iter().map(|cell| cell as f64).collect())
+        let CellRect { start, end } = self.world.frame().world(level);
+        Ok([start.row, start.col, end.row, end.col].map(|cell| cell as f64).to_vec())
     }
 
     /// The tile of a level that holds a place in world metres, eastward and southward.
@@ -88,7 +88,7 @@ impl World {
 }
 
 impl World {
-    fn window(&self, level: u32, rect: Rect, progress: Option<&Function>) -> Result<Terrain> {
+    fn window(&self, level: u32, rect: CellRect<i64>, progress: Option<&Function>) -> Result<Terrain> {
         // A function belongs to the thread that it came to: steps that another one takes are not told.
         let progress = progress.map(SendWrapper::new);
         let mut thrown = None;

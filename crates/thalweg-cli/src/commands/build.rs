@@ -121,7 +121,7 @@ fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<Exit
             done += 1;
         }
         let rects = batch.iter().map(|tile| world.rect_of(level, *tile));
-        let whole = rects.reduce(|a, b| a.with(b)).unwrap_or(world.rect_of(level, first));
+        let whole = rects.reduce(|a, b| a.union(b)).unwrap_or(world.rect_of(level, first));
         if !solved(&world, level, whole, &mut show)? || is_asked() {
             voice.say(&format!("stopped after {made} tiles; the same command goes on"));
             return Ok(ExitCode::from(INTERRUPTED));

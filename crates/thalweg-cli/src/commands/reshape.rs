@@ -8,8 +8,7 @@ use thalweg::io::classes::{crop_raster, load_classes, load_layer_map, resample_c
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save};
 use thalweg::io::{Format, SampleType, Sidecar, output, write, writes_sidecar};
 use thalweg::products::resample::{crop as cropped, resample as resampled};
-use thalweg::terrain::Terrain;
-use thalweg::terrain::field::Window;
+use thalweg::terrain::{CellRect, Terrain};
 use thalweg::{Error, Result};
 use thalweg_store::{ElevationFile, Reshape, Reshaped, is_zarr};
 
@@ -64,10 +63,10 @@ pub fn crop(args: &Crop, voice: Voice) -> Result<()> {
     if by_itself && let Some(map) = load_layer_map(&args.input, &args.load.options())? {
         output::check(&args.output)?;
         apart(&Sidecar::files(&args.input), std::slice::from_ref(&args.output))?;
-        return write(&args.output, &crop_raster(&map, Window { start: [row, col], size: [rows, cols] })?);
+        return write(&args.output, &crop_raster(&map, CellRect::new([row, col], [rows, cols]))?);
     }
     if let Some(file) = source(&args.input, &args.output, &args.load, |_| cols.saturating_mul(rows))? {
-        let how = Reshape::Crop(Window { start: [row, col], size: [rows, cols] });
+        let how = Reshape::Crop(CellRect::new([row, col], [rows, cols]));
         return windows(&file, how, &args.input, &args.output, args.sample, voice);
     }
     reshape(&args.input, &args.output, &args.load, args.sample, voice, |terrain| {
@@ -76,7 +75,7 @@ pub fn crop(args: &Crop, voice: Voice) -> Result<()> {
         let [within_rows, within_cols] = terrain.grid.size;
         let size = [rows.min(within_rows), cols.min(within_cols)];
         memory::CROP.check(&format!("crop to {cols} × {rows} cells"), size, [0, 0])?;
-        cropped(terrain, Window { start: [row, col], size: [rows, cols] })
+        cropped(terrain, CellRect::new([row, col], [rows, cols]))
     })
 }
 

@@ -102,7 +102,8 @@ pub enum Written {
 }
 
 impl Written {
-    /// From a recipe's value.
+    /// The value as a recipe has it; hidden, so that whoever declares a model needs no `toml`.
+    #[doc(hidden)]
     pub fn of(value: &toml::Value) -> Self {
         match value {
             toml::Value::Float(x) => Self::Number(*x),

@@ -5,6 +5,7 @@ use std::ops::{Index, IndexMut};
 use rayon::prelude::*;
 
 use crate::base::error::{Error, Result};
+use crate::terrain::{Cell, CellRect};
 
 /// Rows and columns.
 pub type Size = [usize; 2];
@@ -16,38 +17,28 @@ pub struct Field<T> {
     data: Vec<T>,
 }
 
-/// A rectangle of cells inside a field: first row and column, then rows and columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    /// First row and column.
-    pub start: [usize; 2],
-    /// Rows and columns.
-    pub size: Size,
-}
-
 impl<T: Clone> Field<T> {
     /// A field of one value.
     pub fn new(size: Size, value: T) -> Self {
         Self { size, data: vec![value; size[0] * size[1]] }
     }
 
-    /// The cells of `window`, which lies inside this field, copied.
-    pub fn window(&self, window: Window) -> Self {
-        let [i0, j0] = window.start;
-        let [rows, cols] = window.size;
-        let mut data = Vec::with_capacity(rows * cols);
-        for i in i0..i0 + rows {
-            data.extend_from_slice(&self.row(i)[j0..j0 + cols]);
+    /// A copy of the cells of `window`, which must lie inside this field.
+    pub fn window(&self, window: CellRect) -> Self {
+        let (size, columns) = (window.size(), window.start.col..window.end.col);
+        let mut data = Vec::with_capacity(size[0] * size[1]);
+        for i in window.start.row..window.end.row {
+            data.extend_from_slice(&self.row(i)[columns.clone()]);
         }
-        Self { size: window.size, data }
+        Self { size, data }
     }
 
-    /// Writes `part`'s cells of window `from` into this field, from row and column `to` on.
-    pub fn paste(&mut self, part: &Self, from: Window, to: [usize; 2]) {
-        let [rows, cols] = from.size;
-        for r in 0..rows {
-            let source = &part.row(from.start[0] + r)[from.start[1]..from.start[1] + cols];
-            self.row_mut(to[0] + r)[to[1]..to[1] + cols].clone_from_slice(source);
+    /// Writes the cells `from` of `part` into this field, the first of them to cell `to`.
+    pub fn paste(&mut self, part: &Self, from: CellRect, to: impl Into<Cell>) {
+        let (to, cols) = (to.into(), from.cols());
+        for r in 0..from.rows() {
+            let source = &part.row(from.start.row + r)[from.start.col..from.start.col + cols];
+            self.row_mut(to.row + r)[to.col..to.col + cols].clone_from_slice(source);
         }
     }
 }
@@ -189,5 +180,20 @@ impl<T> IndexMut<(usize, usize)> for Field<T> {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
         debug_assert!(j < self.size[1]);
         &mut self.data[i * self.size[1] + j]
+    }
+}
+
+impl<T> Index<Cell> for Field<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, cell: Cell) -> &T {
+        &self[(cell.row, cell.col)]
+    }
+}
+
+impl<T> IndexMut<Cell> for Field<T> {
+    #[inline]
+    fn index_mut(&mut self, cell: Cell) -> &mut T {
+        &mut self[(cell.row, cell.col)]
     }
 }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
-use crate::terrain::field::{Size, Window};
+use crate::terrain::CellRect;
+use crate::terrain::field::Size;
 use crate::terrain::height::Height;
 
 /// What happens at a side of the world.
@@ -277,12 +278,12 @@ impl Grid {
     }
 
     /// The map's cells in this window; `None` where the window does not hold all of them.
-    pub fn map_window(&self) -> Option<Window> {
+    pub fn map_window(&self) -> Option<CellRect> {
         let start = self.origin.map(|origin| usize::try_from(-origin).ok());
         let size = [0, 1].map(|axis| usize::try_from(self.world[axis] as i64 + 2 * self.first[axis]).ok());
         let ([Some(top), Some(left)], [Some(rows), Some(cols)]) = (start, size) else { return None };
         let holds = top + rows <= self.size[0] && left + cols <= self.size[1];
-        holds.then_some(Window { start: [top, left], size: [rows, cols] })
+        holds.then_some(CellRect::new([top, left], [rows, cols]))
     }
 
     /// The place in world metres, southward and eastward, at shares (0 to 1 from north and west) of the world's height and width.
@@ -367,9 +368,9 @@ impl Grid {
     }
 
     /// The same world through a smaller window, counted from this one's first cell.
-    pub fn window(&self, window: Window) -> Self {
+    pub fn window(&self, window: CellRect) -> Self {
         Self {
-            size: window.size,
+            size: window.size(),
             origin: [self.origin[0] + window.start[0] as i64, self.origin[1] + window.start[1] as i64],
             ..self.clone()
         }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::terrain::field::{Field, Size, Window};
+use crate::terrain::CellRect;
+use crate::terrain::field::{Field, Size};
 use crate::terrain::height::Height;
 
 /// The cells of a layer, by type.
@@ -340,7 +341,7 @@ impl Cells {
     }
 
     /// The cells of `window`, which lies inside, copied.
-    pub fn window(&self, window: Window) -> Self {
+    pub fn window(&self, window: CellRect) -> Self {
         match self {
             Self::Height(f) => Self::Height(f.window(window)),
             Self::Float(f) => Self::Float(f.window(window)),
@@ -349,7 +350,7 @@ impl Cells {
     }
 
     /// Writes window `from` of `part` here from row and column `to` on, where it must fit in; nothing if the types differ.
-    pub fn paste(&mut self, part: &Self, from: Window, to: [usize; 2]) {
+    pub fn paste(&mut self, part: &Self, from: CellRect, to: [usize; 2]) {
         match (self, part) {
             (Self::Height(a), Self::Height(b)) => a.paste(b, from, to),
             (Self::Float(a), Self::Float(b)) => a.paste(b, from, to),

@@ -1,6 +1,7 @@
 //! [`Terrain`]: the ground, and everything known about it, by cell (layers) and by thing (tables).
 
 pub mod bytes;
+mod cell;
 pub mod d8;
 pub mod field;
 pub mod filter;
@@ -9,6 +10,7 @@ pub mod height;
 mod layer;
 mod table;
 
+pub use cell::{Cell, CellIndex, CellRect};
 pub use layer::{
     CellType, Cells, Coarser, Finer, Hue, Layer, LayerOverlay, LayerSpec, LayerTraits, Lifetime, Mass, ReadBack,
     VectorPart,
@@ -23,7 +25,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::base::error::{Error, Result};
 use crate::terrain::bytes::Values;
-use crate::terrain::field::{Field, Window};
+use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::{Height, UNITS};
 
@@ -411,7 +413,7 @@ impl Terrain {
 
     /// The part of the terrain inside `window`, which lies within the grid's own, tables cut to the things whose `row` and `column` lie in
     /// it.
-    pub fn window(&self, window: Window) -> Self {
+    pub fn window(&self, window: CellRect) -> Self {
         let grid = self.grid.window(window);
         let layers =
             self.layers.iter().map(|(name, layer)| (name.clone(), layer.with_cells(layer.cells.window(window))));

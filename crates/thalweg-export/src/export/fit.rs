@@ -60,7 +60,8 @@ fn halvings(recipe: &Recipe) -> Result<u32> {
 mod tests {
     use super::super::target::TARGETS;
     use super::*;
-    use thalweg_core::terrain::field::{Size, Window};
+    use thalweg_core::terrain::CellRect;
+    use thalweg_core::terrain::field::Size;
     use thalweg_sim::presets::PRESETS;
     use thalweg_sim::run::Run;
 
@@ -136,7 +137,7 @@ mod tests {
             whole.set_cut([0, 0]).unwrap();
             let mut whole = Run::new(whole).unwrap();
             while whole.step().unwrap().is_some() {}
-            let window = Window { start: [0, 0], size };
+            let window = CellRect::new([0, 0], size);
             assert!(whole.terrain().ground.window(window) == run.terrain().ground);
         }
     }

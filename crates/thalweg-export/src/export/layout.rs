@@ -4,7 +4,8 @@ use std::str::FromStr;
 
 use super::target::{ExportTarget, Numbering, Seams};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Size;
 
 /// Into how many files a terrain goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -123,9 +124,9 @@ impl ExportLayout {
     }
 
     /// The export's samples that the tile at that row and column holds, counted from 0 in the north-west.
-    pub fn window(&self, tile: [usize; 2]) -> Window {
+    pub fn window(&self, tile: [usize; 2]) -> CellRect {
         let once = usize::from(self.shared);
-        Window { start: [0, 1].map(|k| tile[k] * (self.side[k] - once)), size: self.side }
+        CellRect::new([0, 1].map(|k| tile[k] * (self.side[k] - once)), self.side)
     }
 
     /// The tiles (row, column), row by row from the north-west.
@@ -269,6 +270,7 @@ fn shown([rows, cols]: Size) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::terrain::Cell;
 
     fn choose(target: &str, source: Size, tiles: &str) -> Result<ExportLayout> {
         let tiles = if tiles.is_empty() { ExportTiles::Whole } else { tiles.parse()? };
@@ -290,14 +292,14 @@ mod tests {
         let layout = choose("unreal", [4096, 4096], "8").unwrap();
         assert_eq!((layout.tiles, layout.side, layout.total()), ([8, 8], [505, 505], [4033, 4033]));
         let [a, b] = [[2, 3], [2, 4]].map(|tile| layout.window(tile));
-        assert_eq!(a.start[1] + a.size[1] - 1, b.start[1]);
+        assert_eq!(a.start[1] + a.size()[1] - 1, b.start[1]);
         let last = layout.window([7, 7]);
-        assert_eq!([0, 1].map(|k| last.start[k] + last.size[k]), layout.total());
+        assert_eq!([0, 1].map(|k| last.start[k] + last.size()[k]), layout.total());
         assert_eq!(layout.all().count(), 64);
         let regions = choose("terrain3d", [1024, 1024], "4").unwrap();
         assert_eq!(
             (regions.side, regions.total(), regions.window([1, 2]).start),
-            ([256, 256], [1024, 1024], [256, 512])
+            ([256, 256], [1024, 1024], Cell::new(256, 512))
         );
         let unity = choose("unity", [1024, 2048], "513px").unwrap();
         assert_eq!((unity.tiles, unity.total()), ([2, 4], [1025, 2049]));

@@ -4,8 +4,8 @@ use super::encode::Seen;
 use super::sampling::{Piece, Sheet};
 use thalweg_core::base::error::Result;
 use thalweg_core::base::memory;
-use thalweg_core::terrain::field::{Field, Size, Window};
-use thalweg_refine::Rect;
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::{Field, Size};
 use thalweg_render::web::MapLand;
 
 /// A sheet as levels: the finest is read by windows, the others are held.
@@ -60,10 +60,10 @@ impl SheetLevels {
             return Ok(None);
         }
         let count = self.band().min(rows - self.looked);
-        let piece = self.sheet.piece(Window { start: [self.looked, 0], size: [count, cols] })?;
+        let piece = self.sheet.piece(CellRect::new([self.looked, 0], [count, cols]))?;
         let seen = Seen::of(&piece, false, piece.values.size());
         let part = means(&numbers(piece));
-        let whole = Window { start: [0, 0], size: part.size() };
+        let whole = CellRect::new([0, 0], part.size());
         self.means[0].paste(&part, whole, [self.looked / 2, 0]);
         self.looked += count;
         if self.looked == rows {
@@ -116,13 +116,13 @@ impl MapLand for SheetLevels {
         self.cell * libm::exp2(f64::from(self.finest() - level))
     }
 
-    fn cells(&self, level: u32) -> Rect {
+    fn cells(&self, level: u32) -> CellRect<i64> {
         let coarser = self.finest() - level;
-        Rect::new([0, 0], if coarser == 0 { self.size() } else { self.means[coarser as usize - 1].size() })
+        CellRect::new([0, 0], if coarser == 0 { self.size() } else { self.means[coarser as usize - 1].size() })
     }
 
-    fn heights(&self, level: u32, cells: Rect) -> Result<Field<f64>> {
-        let window = Window { start: cells.start.map(|x| x as usize), size: cells.size() };
+    fn heights(&self, level: u32, cells: CellRect<i64>) -> Result<Field<f64>> {
+        let window = CellRect::new(cells.start.map(|x| x as usize), cells.size());
         Ok(match (self.finest() - level) as usize {
             0 => numbers(self.sheet.piece(window)?),
             coarser => self.means[coarser - 1].window(window).map(|z| f64::from(*z)),

@@ -49,7 +49,8 @@ use self::source::{GoingLayer, Ground};
 use self::words::Facts;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Size;
 use thalweg_core::terrain::grid::Georeference;
 use thalweg_core::terrain::height::Height;
 use thalweg_io::{FilePath, Format, SampleType, output};
@@ -471,8 +472,8 @@ impl SheetExport {
     }
 
     /// Where the cells of a window lie, of a map that keeps its cells.
-    fn place(&self, window: Window) -> Option<Georeference> {
-        let [i, j] = window.start.map(|n| n as f64);
+    fn place(&self, window: CellRect) -> Option<Georeference> {
+        let [i, j]: [f64; 2] = window.start.map(|n| n as f64).into();
         let mut place = self.ground.grid.georeference.clone().unwrap_or_default();
         let cell = self.ground.grid.cell;
         let [x, x_j, x_i, y, y_j, y_i] = place.transform.unwrap_or([0.0, cell, 0.0, 0.0, 0.0, -cell]);
@@ -623,9 +624,9 @@ fn texel_total(layout: &ExportLayout, texels: bool) -> Size {
 }
 
 /// The texels of a tile.
-fn texel_window(layout: &ExportLayout, tile: [usize; 2]) -> Window {
+fn texel_window(layout: &ExportLayout, tile: [usize; 2]) -> CellRect {
     let size = layout.side.map(|n| n - 1);
-    Window { start: [0, 1].map(|k| tile[k] * size[k]), size }
+    CellRect::new([0, 1].map(|k| tile[k] * size[k]), size)
 }
 
 fn check_range(range: Option<[f64; 2]>) -> Result<()> {

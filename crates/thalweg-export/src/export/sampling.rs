@@ -1,7 +1,8 @@
 //! Samples of an export made of those of a terrain, window by window.
 
 use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::filter::{Axis, Kernel, filter, touched};
 
 /// A map that is read by windows.
@@ -10,7 +11,7 @@ pub(super) trait Sheet: Send + Sync {
     fn size(&self) -> Size;
 
     /// The values of a window.
-    fn piece(&self, window: Window) -> Result<Piece>;
+    fn piece(&self, window: CellRect) -> Result<Piece>;
 }
 
 /// Values of a window in row-major order; `missing` is true where there is no data, and the value then any number.
@@ -57,11 +58,11 @@ impl Sampling {
     ///
     /// # Errors
     /// What the sheet cannot read.
-    pub fn window(&self, sheet: &dyn Sheet, window: Window) -> Result<Piece> {
-        let (cols, first_col, width) = self.part(&self.cols, window.start[1], window.size[1]);
-        let mut values = Vec::with_capacity(window.size[0] * window.size[1]);
+    pub fn window(&self, sheet: &dyn Sheet, window: CellRect) -> Result<Piece> {
+        let (cols, first_col, width) = self.part(&self.cols, window.start[1], window.size()[1]);
+        let mut values = Vec::with_capacity(window.size()[0] * window.size()[1]);
         let mut missing: Option<Vec<bool>> = None;
-        let end = window.start[0] + window.size[0];
+        let end = window.start[0] + window.size()[0];
         let mut row = window.start[0];
         while row < end {
             let mut count = end - row;
@@ -70,20 +71,20 @@ impl Sampling {
                 count = count.div_ceil(2);
             }
             let (rows, first_row, height) = self.part(&self.rows, row, count);
-            let piece = sheet.piece(Window { start: [first_row, first_col], size: [height, width] })?;
+            let piece = sheet.piece(CellRect::new([first_row, first_col], [height, width]))?;
             let made = self.sample(&piece, &rows, &cols);
             if made.missing.is_some() || missing.is_some() {
                 let all = missing.get_or_insert_with(|| vec![false; values.len()]);
                 match made.missing {
                     Some(some) => all.extend_from_slice(some.as_slice()),
-                    None => all.resize(values.len() + count * window.size[1], false),
+                    None => all.resize(values.len() + count * window.size()[1], false),
                 }
             }
             values.extend_from_slice(made.values.as_slice());
             row += count;
         }
-        let missing = missing.map(|missing| Field::from_vec(window.size, missing)).transpose()?;
-        Ok(Piece { values: Field::from_vec(window.size, values)?, missing })
+        let missing = missing.map(|missing| Field::from_vec(window.size(), missing)).transpose()?;
+        Ok(Piece { values: Field::from_vec(window.size(), values)?, missing })
     }
 
     /// Some samples of an axis, counted from the first old one that they are made of; that one; and how many old ones there are.
@@ -126,7 +127,7 @@ mod tests {
             self.0.size()
         }
 
-        fn piece(&self, window: Window) -> Result<Piece> {
+        fn piece(&self, window: CellRect) -> Result<Piece> {
             Ok(Piece { values: self.0.window(window), missing: self.1.as_ref().map(|mask| mask.window(window)) })
         }
     }
@@ -146,10 +147,8 @@ mod tests {
             ([64, 64], Between::Convex, true),
         ] {
             let sampling = Sampling::new(held.size(), to, between, texels);
-            let whole = sampling.window(&held, Window { start: [0, 0], size: to }).unwrap();
-            for window in
-                [Window { start: [3, 5], size: [11, 9] }, Window { start: [to[0] - 8, to[1] - 4], size: [8, 4] }]
-            {
+            let whole = sampling.window(&held, CellRect::new([0, 0], to)).unwrap();
+            for window in [CellRect::new([3, 5], [11, 9]), CellRect::new([to[0] - 8, to[1] - 4], [8, 4])] {
                 let part = sampling.window(&held, window).unwrap();
                 assert_eq!(part.values, whole.values.window(window), "{between:?}");
                 assert_eq!(part.missing, whole.missing.as_ref().map(|mask| mask.window(window)));
@@ -160,7 +159,7 @@ mod tests {
     #[test]
     fn the_same_size_is_the_same_values_and_classes_stay_classes() {
         let held = Held(held().0, None);
-        let whole = Window { start: [0, 0], size: held.size() };
+        let whole = CellRect::new([0, 0], held.size());
         for between in [Between::Smooth, Between::Convex, Between::Nearest] {
             assert_eq!(
                 Sampling::new(held.size(), held.size(), between, false).window(&held, whole).unwrap().values,
@@ -168,7 +167,7 @@ mod tests {
             );
         }
         let sampling = Sampling::new(held.size(), [200, 9], Between::Nearest, false);
-        let out = sampling.window(&held, Window { start: [0, 0], size: [200, 9] }).unwrap();
+        let out = sampling.window(&held, CellRect::new([0, 0], [200, 9])).unwrap();
         assert!(out.values.as_slice().iter().all(|v| held.0.as_slice().contains(v)));
     }
 }

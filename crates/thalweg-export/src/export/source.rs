@@ -8,10 +8,10 @@ use super::sampling::{Piece, Sheet};
 use super::{ExportTarget, LayerPlace, MOST_MASKS};
 use crate::world_folder::{heights_in, recipe_of};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::grid::{Georeference, Grid};
 use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellType, Cells, LOOSE, Terrain};
+use thalweg_core::terrain::{Cell, CellRect, CellType, Cells, LOOSE, Terrain};
 use thalweg_io::has_crs;
 use thalweg_io::{
     FileWindows, Format, HeightReading, LoadOptions, Placed, SampleLook, SampleType, Sidecar, load, needs_sidecar,
@@ -169,7 +169,7 @@ fn heights(path: &Path, options: &LoadOptions) -> Result<(Box<dyn Sheet>, Grid, 
     let reading = HeightReading::of(&head, sidecar.as_ref(), options);
     let mut look = SampleLook::default();
     for window in bands(&windows) {
-        look = look.merge(reading.look(&windows.piece(window)?, window.start));
+        look = look.merge(reading.look(&windows.piece(window)?, window.start.into()));
     }
     let (reading, said) = reading.settle(&look).map_err(|problem| Error::file(path, problem))?;
     warnings.extend(said);
@@ -180,11 +180,11 @@ fn heights(path: &Path, options: &LoadOptions) -> Result<(Box<dyn Sheet>, Grid, 
 const BAND: usize = 1 << 22;
 
 /// All of a file, by rows of its strips or tiles.
-fn bands(windows: &FileWindows) -> impl Iterator<Item = Window> + use<> {
+fn bands(windows: &FileWindows) -> impl Iterator<Item = CellRect> + use<> {
     let [rows, cols] = windows.size();
     let chunk = windows.chunk()[0];
     let count = (BAND / cols.max(1) / chunk.max(1)).max(1).saturating_mul(chunk).clamp(1, rows);
-    (0..rows).step_by(count).map(move |first| Window { start: [first, 0], size: [count.min(rows - first), cols] })
+    (0..rows).step_by(count).map(move |first| CellRect::new([first, 0], [count.min(rows - first), cols]))
 }
 
 /// A file's heights.
@@ -199,11 +199,11 @@ impl Sheet for HeightWindows {
         self.windows.size()
     }
 
-    fn piece(&self, window: Window) -> Result<Piece> {
+    fn piece(&self, window: CellRect) -> Result<Piece> {
         let raster = self.windows.piece(window)?;
-        self.reading.check(&raster, window.start).map_err(|problem| Error::file(&self.path, problem))?;
+        self.reading.check(&raster, window.start.into()).map_err(|problem| Error::file(&self.path, problem))?;
         let height = |k: usize| self.reading.height(&raster, k);
-        piece(window.size, |k| height(k).map(Height::metres))
+        piece(window.size(), |k| height(k).map(Height::metres))
     }
 }
 
@@ -219,10 +219,10 @@ impl Sheet for LayerWindows {
         self.windows.size()
     }
 
-    fn piece(&self, window: Window) -> Result<Piece> {
+    fn piece(&self, window: CellRect) -> Result<Piece> {
         let raster = self.windows.piece(window)?;
         let [factor, offset] = self.scale;
-        piece(window.size, |k| {
+        piece(window.size(), |k| {
             let sample = raster.samples.get(k);
             let is_missing = raster.is_masked(k) || !sample.is_finite() || self.nodata == Some(sample);
             (!is_missing).then_some(sample * factor + offset)
@@ -238,11 +238,11 @@ impl Sheet for HeldGround {
         self.0.grid.size
     }
 
-    fn piece(&self, window: Window) -> Result<Piece> {
-        let [i, j] = window.start;
+    fn piece(&self, window: CellRect) -> Result<Piece> {
+        let Cell { row: i, col: j } = window.start;
         let terrain = &self.0;
-        piece(window.size, |k| {
-            let (i, j) = (i + k / window.size[1], j + k % window.size[1]);
+        piece(window.size(), |k| {
+            let (i, j) = (i + k / window.size()[1], j + k % window.size()[1]);
             (!terrain.is_nodata(i, j)).then(|| terrain.ground[(i, j)].metres())
         })
     }
@@ -259,10 +259,10 @@ impl Sheet for HeldLayer {
         self.cells.size()
     }
 
-    fn piece(&self, window: Window) -> Result<Piece> {
-        let [i, j] = window.start;
-        piece(window.size, |k| {
-            let (i, j) = (i + k / window.size[1], j + k % window.size[1]);
+    fn piece(&self, window: CellRect) -> Result<Piece> {
+        let Cell { row: i, col: j } = window.start;
+        piece(window.size(), |k| {
+            let (i, j) = (i + k / window.size()[1], j + k % window.size()[1]);
             (!self.terrain.is_nodata(i, j)).then(|| match &self.cells {
                 Cells::Height(field) => field[(i, j)].metres(),
                 Cells::Float(field) => f64::from(field[(i, j)]),

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use crate::world_files::tile::terrain;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
+use thalweg_core::terrain::CellRect;
 use thalweg_io::atomic::write_text;
 use thalweg_io::plain::read_text;
 use thalweg_io::{SampleType, Samples, SaveOptions, output, save, save_samples};
-use thalweg_refine::{LocalWindow, Rect};
+use thalweg_refine::LocalWindow;
 use thalweg_sim::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE};
 use thalweg_sim::world::World;
 
@@ -35,7 +36,7 @@ pub struct TileRange {
 pub struct TileFolder {
     folder: PathBuf,
     world: World,
-    rects: Vec<Rect>,
+    rects: Vec<CellRect<i64>>,
 }
 
 impl TileFolder {
@@ -162,7 +163,7 @@ fn manifest(world: &World, recipe: &Recipe) -> Value {
 }
 
 /// Rows and columns of tiles on each level.
-fn rects(world: &World, range: &TileRange) -> Result<Vec<Rect>> {
+fn rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>>> {
     let frame = world.frame();
     frame.check(range.level)?;
     let mut count = 0u64;
@@ -181,11 +182,13 @@ fn rects(world: &World, range: &TileRange) -> Result<Vec<Rect>> {
                     ));
                 }
                 let end = world.cell_at(level, east, south)?;
-                Rect { start: world.cell_at(level, west, north)?, end: end.map(|x| x + 1) }
+                CellRect::from_corners(world.cell_at(level, west, north)?, end.map(|x| x + 1))
             }
         };
-        let rect =
-            Rect { start: world.tile_of(cells.start), end: world.tile_of(cells.end.map(|x| x - 1)).map(|x| x + 1) };
+        let rect = CellRect::from_corners(
+            world.tile_of(cells.start.into()),
+            world.tile_of(cells.end.map(|x| x - 1).into()).map(|x| x + 1),
+        );
         let [rows, cols] = rect.size().map(|n| n as u64);
         count = rows.checked_mul(cols).and_then(|here| count.checked_add(here)).unwrap_or(u64::MAX);
         if count > MOST {
@@ -198,7 +201,7 @@ fn rects(world: &World, range: &TileRange) -> Result<Vec<Rect>> {
 }
 
 /// The tiles of a rectangle along a Z curve: what their coarser levels hold is still in the cache for the next.
-fn along_z(rect: Rect) -> impl Iterator<Item = [i64; 2]> {
+fn along_z(rect: CellRect<i64>) -> impl Iterator<Item = [i64; 2]> {
     let side = rect.size().into_iter().max().unwrap_or(0).next_power_of_two() as u64;
     let odd = |n: u64| (0..32).fold(0i64, |sum, bit| sum | (((n >> (2 * bit)) & 1) << bit) as i64);
     (0..side * side)

@@ -6,14 +6,14 @@ use serde_json::json;
 
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{Cells, DISCHARGE, Terrain};
+use thalweg_core::terrain::{CellRect, Cells, DISCHARGE, Terrain};
 use thalweg_flow::OUT;
 use thalweg_io::features::{Feature, Geometry, Property, save_features};
 use thalweg_io::output::{check_names, make_folder};
 use thalweg_io::trees::save_trees;
 use thalweg_io::{Draft, MapPixels, Samples, SaveOptions, save, save_map, save_samples, save_world_file};
 use thalweg_models::process::forest::Forest;
-use thalweg_refine::{Frame, Ledger, LocalWindow, OPERATORS, Operator, Rect};
+use thalweg_refine::{Frame, Ledger, LocalWindow, OPERATORS, Operator};
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::world::World;
@@ -35,7 +35,7 @@ const RIVER_CELLS: f64 = 400.0;
 ///
 /// # Errors
 /// A level or a place that the world does not have.
-pub fn tile_rect(world: &World, level: u32, [x, y]: [f64; 2]) -> Result<Rect> {
+pub fn tile_rect(world: &World, level: u32, [x, y]: [f64; 2]) -> Result<CellRect<i64>> {
     Ok(world.rect_of(level, world.tile_of(world.cell_at(level, x, y)?)))
 }
 
@@ -66,7 +66,7 @@ pub fn check_folder(folder: &Path) -> Result<()> {
 pub fn terrain(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terrain> {
     let size = window.size();
     let mut grid = Grid::new(size, frame.width(window.level))?;
-    (grid.origin, grid.edges, grid.sea_level) = (window.rect.start, frame.edges, frame.sea);
+    (grid.origin, grid.edges, grid.sea_level) = (window.rect.start.into(), frame.edges, frame.sea);
     let mut terrain = Terrain::from_ground(grid, window.ground.clone())?;
     terrain.insert(&DISCHARGE, Cells::Float(window.discharge(frame, runoff)))?;
     Ok(terrain)
@@ -80,7 +80,7 @@ pub fn terrain(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terra
 ///
 /// # Errors
 /// As [`World::window`]; a file that cannot be written.
-pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: Rect, folder: &Path) -> Result<Draft> {
+pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: CellRect<i64>, folder: &Path) -> Result<Draft> {
     let frame = world.frame();
     let window = world.window(level, rect)?;
     let least = RIVER_CELLS * frame.width(level).powi(2);
@@ -180,7 +180,7 @@ fn booked(ledger: &Ledger) -> serde_json::Value {
 
 /// What the report says of a window.
 fn report(world: &World, recipe: &Recipe, window: &LocalWindow, rivers: usize) -> serde_json::Value {
-    let Rect { start, end } = window.rect;
+    let CellRect { start, end } = window.rect;
     let width = world.frame().width(window.level);
     let metres = |cell: i64| cell as f64 * width;
     let heights = window.ground.as_slice();
@@ -194,7 +194,7 @@ fn report(world: &World, recipe: &Recipe, window: &LocalWindow, rivers: usize) -
         "cell_m": width,
         "rows": window.size()[0],
         "columns": window.size()[1],
-        "first_cell": start,
+        "first_cell": [start.row, start.col],
         "west_m": metres(start[1]),
         "east_m": metres(end[1]),
         "north_m": -metres(start[0]),

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use thalweg_core::base::error::Result;
+use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::field::Field;
-use thalweg_refine::Rect;
 use thalweg_render::web::{
     Encoding, MAP_LAYERS, MOST_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile, PAGE, SIDE, TileHeights, pixel,
 };
@@ -71,11 +71,11 @@ impl MapLand for WorldLand {
         self.world.frame().width(level)
     }
 
-    fn cells(&self, level: u32) -> Rect {
+    fn cells(&self, level: u32) -> CellRect<i64> {
         self.world.frame().world(level)
     }
 
-    fn heights(&self, level: u32, cells: Rect) -> Result<Field<f64>> {
+    fn heights(&self, level: u32, cells: CellRect<i64>) -> Result<Field<f64>> {
         Ok(self.world.window(level, cells)?.ground.map(|height| height.metres()))
     }
 }
@@ -106,8 +106,8 @@ impl WebTiles {
             let [south, east] = cell.map(|x| (x as f64 * width).clamp(-half, half));
             MapPlace::plane().degrees([east, south]).map(f64::to_degrees)
         };
-        let Rect { start, end } = self.land.cells(0);
-        let ([west, north], [east, south]) = (corner(start), corner(end));
+        let CellRect { start, end } = self.land.cells(0);
+        let ([west, north], [east, south]) = (corner(start.into()), corner(end.into()));
         let page = MapPage {
             name: self.name.clone(),
             about: "An invented world: its origin lies at 0° N 0° E, and no degree of it means a place on Earth."

@@ -17,7 +17,8 @@ use crate::raster::{Nearest, both};
 use crate::{FilePath, Head, SampleType, Samples, disk, geokeys};
 use thalweg_core::base::deflate::zlib;
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Size;
 
 /// What a cell of an overview has of the four that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub fn write_cog(
     path: impl Into<FilePath>,
     head: &Head,
     overviews: Overviews,
-    rows: impl FnMut(Window) -> Result<Samples>,
+    rows: impl FnMut(CellRect) -> Result<Samples>,
 ) -> Result<()> {
     write_beyond(&path.into(), head, overviews, rows, Passing::Files, CLASSIC)
 }
@@ -84,7 +85,7 @@ fn write_beyond(
     path: &FilePath,
     head: &Head,
     overviews: Overviews,
-    mut rows: impl FnMut(Window) -> Result<Samples>,
+    mut rows: impl FnMut(CellRect) -> Result<Samples>,
     passing: Passing,
     most: u64,
 ) -> Result<()> {
@@ -105,11 +106,11 @@ fn write_beyond(
         size = size.map(|n| n.div_ceil(2));
     }
     for first in (0..head.size[0]).step_by(SIDE) {
-        let window = Window { start: [first, 0], size: [SIDE.min(head.size[0] - first), head.size[1]] };
+        let window = CellRect::new([first, 0], [SIDE.min(head.size[0] - first), head.size[1]]);
         let samples = rows(window)?;
-        if samples.kind() != head.kind || samples.len() != window.size[0] * window.size[1] {
+        if samples.kind() != head.kind || samples.len() != window.size()[0] * window.size()[1] {
             let value = format!("{} of type {}", samples.len(), samples.kind());
-            let allowed = format!("{} × {} (rows × columns) of type {}", window.size[0], window.size[1], head.kind);
+            let allowed = format!("{} × {} (rows × columns) of type {}", window.size()[0], window.size()[1], head.kind);
             return Err(Error::value("samples", value, allowed));
         }
         take(&mut levels, samples, overviews, head.nodata)?;
@@ -199,8 +200,8 @@ impl Level {
             let [had, more] = [self.waiting.len() / cols, rows.len() / cols];
             let size = [had + more, cols];
             let mut all = Samples::filled(rows.kind(), size[0] * cols, 0.0)?;
-            all.paste(size, Window { start: [0, 0], size: [had, cols] }, &self.waiting, [had, cols], [0, 0])?;
-            all.paste(size, Window { start: [had, 0], size: [more, cols] }, &rows, [more, cols], [0, 0])?;
+            all.paste(size, CellRect::new([0, 0], [had, cols]), &self.waiting, [had, cols], [0, 0])?;
+            all.paste(size, CellRect::new([had, 0], [more, cols]), &rows, [more, cols], [0, 0])?;
             all
         };
         if all.len() / cols < self.side && self.taken < self.size[0] {
@@ -216,7 +217,7 @@ impl Level {
         let (cols, side) = (self.size[1], self.side);
         let size = [band.len() / cols, cols];
         let tile = |j: usize| -> Result<Samples> {
-            let own = Window { start: [0, 0], size: [size[0], side.min(cols - j * side)] };
+            let own = CellRect::new([0, 0], [size[0], side.min(cols - j * side)]);
             let mut tile = Samples::filled(band.kind(), side * side, self.beyond)?;
             tile.paste([side, side], own, band, size, [0, j * side])?;
             Ok(tile)
@@ -457,7 +458,7 @@ mod tests {
     use crate::{Format, decode};
     use thalweg_noise::gradient::mix;
 
-    fn window(samples: &Samples, size: Size) -> impl FnMut(Window) -> Result<Samples> {
+    fn window(samples: &Samples, size: Size) -> impl FnMut(CellRect) -> Result<Samples> {
         move |window| samples.window(size, window)
     }
 
@@ -520,8 +521,7 @@ mod tests {
         let nodata = Some(9.0);
         let v = Samples::I16(vec![1, 2, 9, 4, 3, 9, 9, 5, -1, -2, 7]);
         let both = |overviews| {
-            halved(&v.window([1, 11], Window { start: [0, 0], size: [1, 10] }).unwrap(), [2, 5], overviews, nodata)
-                .unwrap()
+            halved(&v.window([1, 11], CellRect::new([0, 0], [1, 10])).unwrap(), [2, 5], overviews, nodata).unwrap()
         };
         // 1 2 | 9 4 | 3 over 9 9 | 5 -1 | -2
         assert_eq!(both(Overviews::Means), Samples::I16(vec![2, 2 + 1, 1]));

@@ -21,7 +21,8 @@ pub(super) use cog::write_held;
 pub use cog::{Overviews, write_cog};
 use directory::Directory;
 use source::Source;
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Size;
 pub use windows::TiffWindows;
 
 /// Tags.
@@ -320,7 +321,7 @@ fn check_claim(size: [u64; 2], sample_bytes: u64, length: u64, ratio: u64) -> Re
 
 /// Decodes the first band.
 fn pixels(layout: &Layout, source: &Source<'_>) -> Result<Samples, String> {
-    let whole = Window { start: [0, 0], size: [layout.rows, layout.cols] };
+    let whole = CellRect::new([0, 0], [layout.rows, layout.cols]);
     let mut samples = Samples::zeros(layout.coding.kind, layout.rows * layout.cols)?;
     for batch in layout.chunks(whole).chunks(BATCH) {
         let decoded = batch.par_iter().map(|k| layout.decode(source, *k)).collect::<Result<Vec<_>, _>>()?;
@@ -339,11 +340,11 @@ impl Layout {
     }
 
     /// The strips or tiles that a window, which lies inside the image, meets.
-    fn chunks(&self, window: Window) -> Vec<usize> {
+    fn chunks(&self, window: CellRect) -> Vec<usize> {
         let across = self.cols.div_ceil(self.chunk[1]);
         let span =
-            |k: usize| window.start[k] / self.chunk[k]..(window.start[k] + window.size[k]).div_ceil(self.chunk[k]);
-        if window.size.contains(&0) {
+            |k: usize| window.start[k] / self.chunk[k]..(window.start[k] + window.size()[k]).div_ceil(self.chunk[k]);
+        if window.size().contains(&0) {
             return Vec::new();
         }
         span(0).flat_map(|i| span(1).map(move |j| i * across + j)).collect()
@@ -362,20 +363,20 @@ impl Layout {
     }
 
     /// Puts the first band of strip or tile number `k`, without its padding, into the samples of a window.
-    fn lay(&self, samples: &mut Samples, part: &Samples, k: usize, window: Window) -> Result<(), String> {
+    fn lay(&self, samples: &mut Samples, part: &Samples, k: usize, window: CellRect) -> Result<(), String> {
         both!(samples, part, all, part => self.paste(all, part, k, window), return Err("cannot be decoded".to_string()));
         Ok(())
     }
 
-    fn paste<T: Copy>(&self, all: &mut [T], part: &[T], k: usize, window: Window) {
+    fn paste<T: Copy>(&self, all: &mut [T], part: &[T], k: usize, window: CellRect) {
         let start = self.corner(k);
         let end = [start[0] + self.chunk_rows(k), start[1] + self.chunk[1]];
         let first = [0, 1].map(|k| start[k].max(window.start[k]));
-        let last = [0, 1].map(|k| end[k].min(window.start[k] + window.size[k]));
+        let last = [0, 1].map(|k| end[k].min(window.start[k] + window.size()[k]));
         let bands = self.coding.bands;
         for i in first[0]..last[0] {
             let from = part[((i - start[0]) * self.chunk[1] + first[1] - start[1]) * bands..].iter().step_by(bands);
-            let at = (i - window.start[0]) * window.size[1] + first[1] - window.start[1];
+            let at = (i - window.start[0]) * window.size()[1] + first[1] - window.start[1];
             all[at..at + last[1].saturating_sub(first[1])].iter_mut().zip(from).for_each(|(to, from)| *to = *from);
         }
     }

@@ -12,7 +12,8 @@ use super::{BATCH, Content, Held, Layout, about, layout, mask_beside, no_data, o
 use crate::{Head, Samples, inside, mask_path, plain};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Size;
 
 /// A TIFF, GeoTIFF, BigTIFF or COG that is read by windows: the first band of the first image, as [`io::read`](crate::read()) reads
 /// it whole, whatever its size. Overviews are not looked at.
@@ -111,13 +112,13 @@ impl TiffWindows {
     ///
     /// # Errors
     /// A window that does not lie inside the image; strips or tiles that cannot be read or decoded, or for which there is no memory.
-    pub fn read(&self, window: Window) -> Result<Samples> {
+    pub fn read(&self, window: CellRect) -> Result<Samples> {
         inside(self.head.size, window)?;
         let problem = |problem: String| Error::file(&self.path, problem);
         let layout = &self.image.layout;
         memory::room("a strip or tile", layout.chunk_bytes().saturating_mul(2))?;
         let batch = layout.batch();
-        let mut samples = Samples::zeros(self.head.kind, window.size[0] * window.size[1]).map_err(problem)?;
+        let mut samples = Samples::zeros(self.head.kind, window.size()[0] * window.size()[1]).map_err(problem)?;
         for batch in layout.chunks(window).chunks(batch) {
             let decoded = batch.par_iter().map(|k| self.decoded(*k, window)).collect::<Result<Vec<_>, _>>();
             for (k, part) in batch.iter().zip(decoded.map_err(problem)?) {
@@ -132,12 +133,12 @@ impl TiffWindows {
     ///
     /// # Errors
     /// As [`TiffWindows::read`].
-    pub fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+    pub fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
         inside(self.head.size, window)?;
         let mut found: Option<Vec<bool>> = None;
         for Image { source, layout } in &self.masks {
             let mask = (|| {
-                let mut samples = Samples::zeros(layout.coding.kind, window.size[0] * window.size[1])?;
+                let mut samples = Samples::zeros(layout.coding.kind, window.size()[0] * window.size()[1])?;
                 for k in layout.chunks(window) {
                     layout.lay(&mut samples, &layout.decode(source, k)?, k, window)?;
                 }
@@ -153,7 +154,7 @@ impl TiffWindows {
     }
 
     /// Strip or tile number `k`: from those kept, or decoded, and kept if `window` meets it in part.
-    fn decoded(&self, k: usize, window: Window) -> Result<Arc<Samples>, String> {
+    fn decoded(&self, k: usize, window: CellRect) -> Result<Arc<Samples>, String> {
         if let Some(kept) = self.kept().get(k) {
             return Ok(kept);
         }
@@ -162,7 +163,7 @@ impl TiffWindows {
         let start = layout.corner(k);
         let in_part = (0..2).any(|k| {
             let end = (start[k] + layout.chunk[k]).min(self.head.size[k]);
-            start[k] < window.start[k] || end > window.start[k] + window.size[k]
+            start[k] < window.start[k] || end > window.start[k] + window.size()[k]
         });
         if in_part {
             self.kept().put(k, samples.clone());

@@ -8,7 +8,8 @@ use std::path::Path;
 use super::{Format, Raster, Samples, TiffWindows};
 pub use mosaic::VrtWindows;
 use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Size;
 
 /// A raster file that is read by windows; one of a format that is not ([`Format::reads_windows`]) is held whole.
 #[derive(Debug)]
@@ -99,7 +100,7 @@ impl FileWindows {
     ///
     /// # Errors
     /// As [`TiffWindows::read`] and [`VrtWindows::read`]; of a file held whole a window that does not lie inside.
-    pub fn read(&self, window: Window) -> Result<Samples> {
+    pub fn read(&self, window: CellRect) -> Result<Samples> {
         match self {
             Self::Tiff(windows) => windows.read(window),
             Self::Vrt(windows) => windows.read(window),
@@ -111,7 +112,7 @@ impl FileWindows {
     ///
     /// # Errors
     /// As [`FileWindows::read`].
-    pub fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+    pub fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
         match self {
             Self::Tiff(windows) => windows.mask(window),
             Self::Vrt(windows) => windows.mask(window),
@@ -119,7 +120,7 @@ impl FileWindows {
                 super::inside(raster.size, window)?;
                 let row = |i: usize| (window.start[0] + i) * raster.size[1] + window.start[1];
                 let cut = |mask: &Vec<bool>| {
-                    (0..window.size[0]).flat_map(|i| &mask[row(i)..row(i) + window.size[1]]).copied().collect()
+                    (0..window.size()[0]).flat_map(|i| &mask[row(i)..row(i) + window.size()[1]]).copied().collect()
                 };
                 Ok(raster.mask.as_ref().map(cut))
             }
@@ -130,7 +131,7 @@ impl FileWindows {
     ///
     /// # Errors
     /// As [`FileWindows::read`] and [`FileWindows::mask`].
-    pub fn piece(&self, window: Window) -> Result<Raster> {
-        Ok(Raster { mask: self.mask(window)?, ..Raster::new(window.size, self.read(window)?) })
+    pub fn piece(&self, window: CellRect) -> Result<Raster> {
+        Ok(Raster { mask: self.mask(window)?, ..Raster::new(window.size(), self.read(window)?) })
     }
 }

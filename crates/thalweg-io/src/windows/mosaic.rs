@@ -10,7 +10,8 @@ use crate::raster::both;
 use crate::{Head, Raster, SampleType, Samples, geokeys, inside, plain};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Size;
 use thalweg_core::terrain::grid::{Georeference, MAX_CELLS, PixelIs};
 
 /// GDAL's virtual raster, which lays files beside one another: the first band, read by windows, whatever its size.
@@ -62,7 +63,8 @@ impl VrtWindows {
         if mosaic.bands > 1 {
             head.warnings.push(format!("has {} bands; the first is taken", mosaic.bands));
         }
-        let covered: u128 = mosaic.parts.iter().map(|part| part.from.size[0] as u128 * part.from.size[1] as u128).sum();
+        let covered: u128 =
+            mosaic.parts.iter().map(|part| part.from.size()[0] as u128 * part.from.size()[1] as u128).sum();
         if mosaic.nodata.is_none() && !mosaic.masked && covered < mosaic.size[0] as u128 * mosaic.size[1] as u128 {
             head.warnings
                 .push("lays no file on some of its cells and names no value for no data: they are 0".to_string());
@@ -108,7 +110,7 @@ impl VrtWindows {
     /// # Errors
     /// A window that does not lie inside; a file that cannot be read, or is smaller than the window that is laid of it; samples that the
     /// type of the raster does not hold.
-    pub fn read(&self, window: Window) -> Result<Samples> {
+    pub fn read(&self, window: CellRect) -> Result<Samples> {
         Ok(self.lay(window, false)?.0)
     }
 
@@ -117,7 +119,7 @@ impl VrtWindows {
     ///
     /// # Errors
     /// As [`VrtWindows::read`].
-    pub fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+    pub fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
         inside(self.head.size, window)?;
         let mut is_masked = self.mosaic.masked;
         for (k, _, from, _) in self.met(window) {
@@ -136,7 +138,7 @@ impl VrtWindows {
             return Err(Error::file(&self.path, problem));
         }
         memory::room(&self.path.display().to_string(), cells * (3 * self.head.kind.bytes() as u64 + 6))?;
-        let all = Window { start: [0, 0], size: self.head.size };
+        let all = CellRect::new([0, 0], self.head.size);
         Ok(Raster {
             nodata: self.head.nodata,
             scale: self.head.scale,
@@ -150,25 +152,24 @@ impl VrtWindows {
     }
 
     /// The files that a window meets, in their order: number, part, and what is read of the file for which part of the window.
-    fn met(&self, window: Window) -> impl Iterator<Item = (usize, &Part, Window, [usize; 2])> {
+    fn met(&self, window: CellRect) -> impl Iterator<Item = (usize, &Part, CellRect, [usize; 2])> {
         self.mosaic.parts.iter().enumerate().filter_map(move |(k, part)| {
             let span = |k: usize| {
                 let first = part.to[k].max(window.start[k]);
-                let end = (part.to[k] + part.from.size[k]).min(window.start[k] + window.size[k]);
+                let end = (part.to[k] + part.from.size()[k]).min(window.start[k] + window.size()[k]);
                 (first, end.saturating_sub(first))
             };
             let [rows, cols] = [span(0), span(1)];
             let first = [rows.0, cols.0];
-            let from =
-                Window { start: [0, 1].map(|k| part.from.start[k] + first[k] - part.to[k]), size: [rows.1, cols.1] };
-            (!from.size.contains(&0)).then(|| (k, part, from, [0, 1].map(|k| first[k] - window.start[k])))
+            let from = CellRect::new([0, 1].map(|k| part.from.start[k] + first[k] - part.to[k]), [rows.1, cols.1]);
+            (!from.size().contains(&0)).then(|| (k, part, from, [0, 1].map(|k| first[k] - window.start[k])))
         })
     }
 
     /// Lays what files hold of a window: its samples, and, if asked for, where a mask leaves cells out.
-    fn lay(&self, window: Window, with_mask: bool) -> Result<(Samples, Vec<bool>)> {
+    fn lay(&self, window: CellRect, with_mask: bool) -> Result<(Samples, Vec<bool>)> {
         inside(self.head.size, window)?;
-        let cells = window.size[0] * window.size[1];
+        let cells = window.size()[0] * window.size()[1];
         let mut samples = Samples::filled(self.head.kind, cells, self.mosaic.nodata.unwrap_or(0.0))?;
         let mut mask = if with_mask { vec![self.mosaic.masked; cells] } else { Vec::new() };
         for (k, part, from, at) in self.met(window) {
@@ -176,14 +177,14 @@ impl VrtWindows {
             let piece = file.read(from)?;
             let piece = converted(piece, self.head.kind).map_err(|problem| Error::file(&part.path, problem))?;
             let own_mask = if with_mask { file.mask(from)? } else { None };
-            let target = Window { start: at, size: from.size };
+            let target = CellRect::new(at, from.size());
             match part.nodata {
-                None => samples.paste(window.size, target, &piece, from.size, [0, 0])?,
-                Some(nodata) => samples.overlay(window.size, target, &piece, nodata),
+                None => samples.paste(window.size(), target, &piece, from.size(), [0, 0])?,
+                Some(nodata) => samples.overlay(window.size(), target, &piece, nodata),
             }
             if with_mask {
-                for n in 0..from.size[0] * from.size[1] {
-                    let to = (at[0] + n / from.size[1]) * window.size[1] + at[1] + n % from.size[1];
+                for n in 0..from.size()[0] * from.size()[1] {
+                    let to = (at[0] + n / from.size()[1]) * window.size()[1] + at[1] + n % from.size()[1];
                     if part.nodata.is_none_or(|nodata| !is_same(piece.get(n), nodata)) {
                         mask[to] = own_mask.as_ref().is_some_and(|own| own[n]);
                     }
@@ -203,7 +204,7 @@ impl VrtWindows {
         let part = &self.mosaic.parts[k];
         let opened = FileWindows::open(&part.path)?.keep(KEPT);
         let size = opened.size();
-        if (0..2).any(|k| part.from.start[k] + part.from.size[k] > size[k]) {
+        if (0..2).any(|k| part.from.start[k] + part.from.size()[k] > size[k]) {
             let [rows, cols] = size;
             let words = format!("is {cols} × {rows} cells (columns × rows); {} lays more of it", self.path.display());
             return Err(Error::file(&part.path, words));
@@ -260,11 +261,11 @@ impl std::fmt::Debug for VrtWindows {
 impl Samples {
     /// Puts samples of `from`, of the same type and a map of the window's size, into the window `to` of these, but those of one value.
     #[allow(clippy::useless_conversion, reason = "the macro repeats the conversion for every type, f64 among them")]
-    fn overlay(&mut self, size: Size, to: Window, from: &Self, nodata: f64) {
+    fn overlay(&mut self, size: Size, to: CellRect, from: &Self, nodata: f64) {
         // Samples of another type were converted before.
         both!(self, from, v, w => for (n, x) in w.iter().enumerate() {
             if !is_same((*x).into(), nodata) {
-                v[(to.start[0] + n / to.size[1]) * size[1] + to.start[1] + n % to.size[1]] = *x;
+                v[(to.start[0] + n / to.size()[1]) * size[1] + to.start[1] + n % to.size()[1]] = *x;
             }
         }, {});
     }

@@ -7,7 +7,8 @@ use roxmltree::{Document, Node};
 
 use crate::SampleType;
 use thalweg_core::base::names;
-use thalweg_core::terrain::field::{Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Size;
 
 /// What a virtual raster says.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,7 +39,7 @@ pub(super) struct Mosaic {
 pub(super) struct Part {
     pub path: PathBuf,
     /// Its cells.
-    pub from: Window,
+    pub from: CellRect,
     /// Where the first of them comes to lie.
     pub to: [usize; 2],
     /// The sample that is left out.
@@ -89,7 +90,7 @@ impl Mosaic {
             unit,
             masked: [root, band].into_iter().any(|node| children(node, "MaskBand").next().is_some()),
             bands: 1 + bands.count(),
-            parts: parts.into_iter().filter(|part| !part.from.size.contains(&0)).collect(),
+            parts: parts.into_iter().filter(|part| !part.from.size().contains(&0)).collect(),
         })
     }
 
@@ -147,10 +148,7 @@ impl Part {
         let side = |k: usize| (to[2 + k]).min(size[k] as i64 - to[k]) - cut[k];
         Ok(Self {
             path: if is_relative { folder.join(path) } else { path },
-            from: Window {
-                start: [0, 1].map(|k| (from[k] + cut[k]) as usize),
-                size: [0, 1].map(|k| side(k).max(0) as usize),
-            },
+            from: CellRect::new([0, 1].map(|k| (from[k] + cut[k]) as usize), [0, 1].map(|k| side(k).max(0) as usize)),
             to: [0, 1].map(|k| (to[k] + cut[k]) as usize),
             nodata: Some(text(node, "NODATA"))
                 .filter(|text| !text.is_empty())
@@ -247,7 +245,7 @@ mod tests {
         assert_eq!((a.path.as_path(), a.to, a.nodata), (Path::new("/here/a.tif"), [0, 0], None));
         // One row and two columns lie outside.
         assert_eq!(b.path, Path::new("/far/b.tif"));
-        assert_eq!((b.from, b.to), (Window { start: [2, 0], size: [1, 3] }, [0, 4]));
+        assert_eq!((b.from, b.to), (CellRect::new([2, 0], [1, 3]), [0, 4]));
         assert_eq!(b.nodata, Some(0.0));
     }
 

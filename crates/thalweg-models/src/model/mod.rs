@@ -12,9 +12,8 @@ use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
 use thalweg_core::choice;
 use thalweg_core::declare::params::{Parameters, Value, Written};
-use thalweg_core::terrain::field::Window;
 use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{LayerSpec, Table, Terrain};
+use thalweg_core::terrain::{CellRect, LayerSpec, Table, Terrain};
 use thalweg_refine::{Join, Rules};
 
 /// How far from a cell a step reads or writes.
@@ -132,7 +131,7 @@ pub trait Growth: Debug + Send + Sync {
     ///
     /// # Errors
     /// A terrain that it cannot read.
-    fn grow(&self, land: &Terrain, within: Window) -> Result<Option<(&'static str, Table)>>;
+    fn grow(&self, land: &Terrain, within: CellRect) -> Result<Option<(&'static str, Table)>>;
 }
 
 impl Local {

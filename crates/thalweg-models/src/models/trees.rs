@@ -7,10 +7,10 @@ use crate::process::forest::{FERTILITY, Forest, ForestRules, KINDS, PlantSite, T
 use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
 use thalweg_core::params;
-use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{DISCHARGE, POOL, RAIN, TREE_DENSITY, Table, Terrain, WATER};
+use thalweg_core::terrain::{CellRect, DISCHARGE, POOL, RAIN, TREE_DENSITY, Table, Terrain, WATER};
 use thalweg_flow::accumulate::{SHARES, shares};
 use thalweg_flow::{Drainage, Land};
 
@@ -163,7 +163,7 @@ impl Growth for Standing {
         stand_reach(&self.rules, width)
     }
 
-    fn grow(&self, land: &Terrain, within: Window) -> Result<Option<(&'static str, Table)>> {
+    fn grow(&self, land: &Terrain, within: CellRect) -> Result<Option<(&'static str, Table)>> {
         let part = land.grid.window(within);
         if self.rules.check(&part).is_err() {
             return Ok(None);

@@ -173,7 +173,8 @@ fn lay_row(
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use thalweg_core::terrain::field::{Field, Window};
+    use thalweg_core::terrain::CellRect;
+    use thalweg_core::terrain::field::Field;
 
     /// A square world of `cells` cells a side, `extent` metres wide.
     pub fn square(cells: usize, extent: f64) -> Grid {
@@ -207,7 +208,7 @@ pub(crate) mod testing {
             ([rows - 1, 0], [1, cols]),
         ];
         for (start, size) in windows {
-            let window = Window { start, size };
+            let window = CellRect::new(start, size);
             let part = run(model, &grid.window(window), 5).ground;
             assert_eq!(part, whole.window(window), "window at {start:?}");
         }
@@ -238,7 +239,8 @@ pub(crate) mod testing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::{Field, Window};
+    use thalweg_core::terrain::CellRect;
+    use thalweg_core::terrain::field::Field;
 
     fn terrain(heights: &[i32]) -> Terrain {
         let grid = Grid::new([1, heights.len()], 10.0).unwrap();
@@ -289,7 +291,7 @@ mod tests {
     #[test]
     fn bands_cover_every_row_once_in_windows_too() {
         let grid = Grid::new([10, 7], 1.0).unwrap();
-        let part = grid.window(Window { start: [3, 2], size: [5, 2] });
+        let part = grid.window(CellRect::new([3, 2], [5, 2]));
         for grid in [grid, part] {
             let rows: Vec<usize> = (0..bands(&grid, 21)).flat_map(|step| band(&grid, 21, step)).collect();
             assert_eq!(bands(&grid, 21), 4);

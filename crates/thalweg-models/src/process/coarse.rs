@@ -305,8 +305,8 @@ impl Spline {
 mod tests {
     use super::*;
     use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::CellRect;
     use thalweg_core::terrain::PROTECT;
-    use thalweg_core::terrain::field::Window;
 
     fn terrain(size: [usize; 2]) -> Terrain {
         let key = Key::new(5, "coarse");
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn blocks_are_anchored_to_the_world() {
         let whole = terrain([64, 64]);
-        let part = whole.window(Window { start: [10, 22], size: [40, 40] });
+        let part = whole.window(CellRect::new([10, 22], [40, 40]));
         let (all, some) = (reduced(&whole, 8), reduced(&part, 8));
         // Block row 2 begins at world row 16, which is row 6 of the window and in its second block.
         assert_eq!(some.grid.origin, [1, 2]);

@@ -182,7 +182,7 @@ pub fn name(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::Window;
+    use thalweg_core::terrain::CellRect;
 
     #[test]
     fn places_become_cells_and_come_back() {
@@ -197,7 +197,7 @@ mod tests {
         add(&mut terrain, &[spring(0.0, 299.0)]).unwrap();
         let want = [SpringSource { cell: [0, 15], rate: 2.0 }, SpringSource { cell: [29, 0], rate: 2.0 }];
         assert_eq!(sources(&terrain).unwrap(), want);
-        let tile = terrain.window(Window { start: [20, 0], size: [10, 10] });
+        let tile = terrain.window(CellRect::new([20, 0], [10, 10]));
         assert_eq!(sources(&tile).unwrap(), [SpringSource { cell: [9, 0], rate: 2.0 }]);
     }
 

@@ -17,7 +17,8 @@ use crate::pictures::picture::{Picture, Reduction, size_within};
 use crate::pictures::relief::{Relief, Sampled, fill, fill_between, known_means};
 use crate::pictures::shade::{Scratch, ShadeOptions, brush_for, draw_row, furnished, stripe};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::grid::Grid;
 
 /// Cells to a side of the means that are kept of the whole map.
@@ -100,10 +101,8 @@ impl<'a> ShadedMap<'a> {
             let band = ground.band(own.clone())?;
             sampled.add(&band.relief, size, band.first, own.clone());
             if let Some(level) = coarser(&band.relief.heights, FINE).last() {
-                let rows = Window {
-                    start: [(own.start - band.first) / COARSE, 0],
-                    size: [own.len().div_ceil(COARSE), coarse[1]],
-                };
+                let rows =
+                    CellRect::new([(own.start - band.first) / COARSE, 0], [own.len().div_ceil(COARSE), coarse[1]]);
                 means.paste(level, rows, [own.start / COARSE, 0]);
             }
         }
@@ -176,7 +175,7 @@ impl<'a> ShadedMap<'a> {
         }
         self.rims[n] = Vec::new();
         let mut dark = Field::new(relief.size(), 0.0);
-        dark.paste(&inner, Window { start: [0, 0], size: inner.size() }, [own.start - first, 0]);
+        dark.paste(&inner, CellRect::new([0, 0], inner.size()), [own.start - first, 0]);
         let levels = coarser(&relief.heights, halvings(self.ground.size).min(FINE - 1));
         let above = self.open.as_ref().map(|open| cut(open, first / COARSE, relief.heights.rows().div_ceil(COARSE)));
         let sky = open_sky(&levels, 0, above, cell, exaggeration).unwrap_or_else(|| Field::new(relief.size(), 1.0));
@@ -215,7 +214,7 @@ impl Ground<'_> {
             for _ in 0..FINE {
                 (values, is_known) = known_means(&values, &is_known);
             }
-            let (all, to) = (Window { start: [0, 0], size: values.size() }, [own.start / COARSE, 0]);
+            let (all, to) = (CellRect::new([0, 0], values.size()), [own.start / COARSE, 0]);
             means.paste(&values, all, to);
             known.paste(&is_known, all, to);
         }
@@ -257,7 +256,7 @@ fn filled(mut values: Field<f32>, known: &Field<bool>, halvings: usize, coarse: 
 }
 
 fn cut(field: &Field<f32>, first: usize, rows: usize) -> Field<f32> {
-    field.window(Window { start: [first, 0], size: [rows, field.cols()] })
+    field.window(CellRect::new([first, 0], [rows, field.cols()]))
 }
 
 fn bands(rows: usize) -> impl ExactSizeIterator<Item = Range<usize>> + DoubleEndedIterator {

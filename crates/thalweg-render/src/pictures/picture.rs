@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use crate::pictures::colour::{Linear, Rgb, linear, srgb};
 use crate::pictures::png_file::{write_png, write_png_rows};
-use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::filter::{Axis, Kernel, filter};
 
 /// The most bytes of pixels that are decoded: a frame of 8192² and more.
@@ -141,8 +142,8 @@ impl Picture {
     /// Lays `part` over this picture from row and column `to` on; what does not fit is cut.
     pub fn paste(&mut self, part: &Self, to: [usize; 2]) {
         let room = |k: usize| self.size()[k].saturating_sub(to[k]).min(part.size()[k]);
-        let window = Window { start: [0, 0], size: [room(0), room(1)] };
-        if !window.size.contains(&0) {
+        let window = CellRect::new([0, 0], [room(0), room(1)]);
+        if !window.size().contains(&0) {
             self.rgb.paste(&part.rgb, window, to);
         }
     }

@@ -7,11 +7,11 @@
 use std::ops::Range;
 
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size, Window};
+use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::filter::{Axis, Kernel, filter, touched};
 use thalweg_core::terrain::grid::{Georeference, Grid};
 use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, Layer, Terrain};
+use thalweg_core::terrain::{CellRect, Cells, Layer, Terrain};
 
 /// The terrain with `size` samples (rows, columns) over the same extent between its corner samples. More samples are interpolated
 /// (ground bicubic, layers linear), fewer low-passed; planes stay planes exactly. Whole numbers of layers are rounded.
@@ -165,7 +165,7 @@ pub fn reduce_field(field: &Field<f32>, size: Size) -> Result<Field<f32>> {
 ///
 /// # Errors
 /// When the window is empty or reaches beyond the terrain.
-pub fn crop(terrain: &Terrain, window: Window) -> Result<Terrain> {
+pub fn crop(terrain: &Terrain, window: CellRect) -> Result<Terrain> {
     let grid = cropped_grid(&terrain.grid, window)?;
     let mut part = terrain.window(window);
     let origin = part.grid.origin;
@@ -180,14 +180,14 @@ pub fn crop(terrain: &Terrain, window: Window) -> Result<Terrain> {
 ///
 /// # Errors
 /// As [`crop`].
-pub fn cropped_grid(old: &Grid, window: Window) -> Result<Grid> {
-    let inside = |k: usize| window.start[k].checked_add(window.size[k]).is_some_and(|end| end <= old.size[k]);
-    if window.size.contains(&0) || !inside(0) || !inside(1) {
-        let value = format!("{} at row {}, column {}", shown(window.size), window.start[0], window.start[1]);
+pub fn cropped_grid(old: &Grid, window: CellRect) -> Result<Grid> {
+    let inside = |k: usize| window.start[k].checked_add(window.size()[k]).is_some_and(|end| end <= old.size[k]);
+    if window.size().contains(&0) || !inside(0) || !inside(1) {
+        let value = format!("{} at row {}, column {}", shown(window.size()), window.start[0], window.start[1]);
         return Err(Error::value("window", value, format!("at least 1 × 1 within {}", shown(old.size))));
     }
-    let georeference = moved(old, window.start.map(|k| k as f64), [1.0; 2]);
-    Ok(Grid { georeference, origin: [0, 0], world: window.size, ..old.window(window) })
+    let georeference = moved(old, window.start.map(|k| k as f64).into(), [1.0; 2]);
+    Ok(Grid { georeference, origin: [0, 0], world: window.size(), ..old.window(window) })
 }
 
 /// Rows × columns, as said in messages.
@@ -409,7 +409,7 @@ mod tests {
         let ints = |v: [i64; 2]| Column::Int(v.to_vec());
         let columns = vec![("row".into(), "1".into(), ints([6, 1])), ("column".into(), "1".into(), ints([11, 1]))];
         terrain.tables.insert("things".into(), Table { columns });
-        let part = crop(&terrain, Window { start: [5, 10], size: [4, 6] }).unwrap();
+        let part = crop(&terrain, CellRect::new([5, 10], [4, 6])).unwrap();
         assert_eq!((part.grid.origin, part.grid.world, part.grid.size), ([0, 0], [4, 6], [4, 6]));
         assert_eq!(part.ground[(1, 2)], terrain.ground[(6, 12)]);
         assert_eq!(place(&part, 1, 2), place(&terrain, 6, 12));
@@ -418,7 +418,7 @@ mod tests {
             (Some(&[1][..]), Some(&[1][..]))
         );
         for bad in [([0, 0], [0, 3]), ([16, 0], [2, 2]), ([0, usize::MAX], [1, 2])] {
-            assert!(crop(&terrain, Window { start: bad.0, size: bad.1 }).is_err());
+            assert!(crop(&terrain, CellRect::new(bad.0, bad.1)).is_err());
         }
     }
 }

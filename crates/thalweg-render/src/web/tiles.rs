@@ -5,8 +5,8 @@ use std::f64::consts::PI;
 use super::place::{MapPlace, Net};
 use super::transverse::RADIUS;
 use thalweg_core::base::error::Result;
+use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::field::Field;
-use thalweg_refine::Rect;
 
 /// Pixels of a tile's side.
 pub const SIDE: usize = 256;
@@ -40,12 +40,12 @@ pub trait MapLand: Sync {
     /// Width of a level's cells in metres.
     fn width(&self, level: u32) -> f64;
     /// All cells of a level.
-    fn cells(&self, level: u32) -> Rect;
+    fn cells(&self, level: u32) -> CellRect<i64>;
     /// Heights in metres of those cells of a level, rows from the north; NaN without data.
     ///
     /// # Errors
     /// What cannot be made or read.
-    fn heights(&self, level: u32, cells: Rect) -> Result<Field<f64>>;
+    fn heights(&self, level: u32, cells: CellRect<i64>) -> Result<Field<f64>>;
 
     /// The coarsest level whose cells are no wider than so many metres, else the finest.
     fn level_of(&self, metres: f64) -> u32 {
@@ -111,7 +111,7 @@ pub fn heights(land: &dyn MapLand, place: &MapPlace, tile: MapTile, margin: usiz
 
 /// Metres of ground to a metre of Web Mercator's plane in the middle of a land: it chooses levels, the same ones for all tiles of a zoom.
 pub fn scale(land: &dyn MapLand, place: &MapPlace) -> f64 {
-    let Rect { start, end } = land.cells(0);
+    let CellRect { start, end } = land.cells(0);
     let middle = [1, 0].map(|axis| (start[axis] as f64 + end[axis] as f64) / 2.0 * land.width(0));
     place.ground(libm::tan(place.degrees(middle)[1]))
 }
@@ -126,11 +126,11 @@ pub(super) fn sampled(land: &dyn MapLand, level: u32, net: &Net<'_>) -> Result<O
         let inside = |at: &[f64; 2]| (0..2).all(|axis| (ends[axis][0]..ends[axis][1]).contains(&at[axis]));
         net.at(i, j).filter(inside).map_or([f64::NAN; 2], |at| at.map(|metres| metres / width - 0.5))
     });
-    let mut rect: Option<Rect> = None;
+    let mut rect: Option<CellRect<i64>> = None;
     for spot in spots.as_slice().iter().filter(|spot| !spot[0].is_nan()) {
         let first = spot.map(|x| x.floor() as i64);
-        let here = Rect { start: first, end: first.map(|x| x + 2) };
-        rect = Some(rect.map_or(here, |all| all.with(here)));
+        let here = CellRect::from_corners(first, first.map(|x| x + 2));
+        rect = Some(rect.map_or(here, |all| all.union(here)));
     }
     let Some(rect) = rect.map(|rect| rect.grown(0, land.cells(level))) else { return Ok(None) };
     let window = land.heights(level, rect)?;

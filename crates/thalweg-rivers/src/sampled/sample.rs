@@ -161,7 +161,8 @@ pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::{Field, Window};
+    use thalweg_core::terrain::CellRect;
+    use thalweg_core::terrain::field::Field;
     use thalweg_core::terrain::grid::Grid;
     use thalweg_core::terrain::height::Height;
     use thalweg_flow::Land;
@@ -219,7 +220,7 @@ mod tests {
             };
             let all = places(&world);
             for (start, size) in [([0, 60], [300, 200]), ([37, 11], [211, 203]), ([101, 90], [140, 190])] {
-                let part = world.window(Window { start, size });
+                let part = world.window(CellRect::new(start, size));
                 let far = |p: &&[f64; 2]| {
                     (0..2).all(|k| {
                         let (low, high) = (start[k] as f64 * 10.0, (start[k] + size[k]) as f64 * 10.0);

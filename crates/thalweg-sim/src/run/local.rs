@@ -7,11 +7,11 @@ use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CATCHMENT, Cells, HOLLOW, LAKE, POOL, RECEIVER, Terrain};
+use thalweg_core::terrain::{CATCHMENT, CellRect, Cells, HOLLOW, LAKE, POOL, RECEIVER, Terrain};
 use thalweg_flow::OUT;
 use thalweg_models::model::Budget;
 use thalweg_refine as local;
-use thalweg_refine::{Frame, Ledger, LocalLakes, LocalWindow, Rect, refine_with_ledger};
+use thalweg_refine::{Frame, Ledger, LocalLakes, LocalWindow, refine_with_ledger};
 
 /// Rows of cells that a step makes.
 const ROWS: usize = 512;
@@ -59,10 +59,10 @@ impl Run {
         let all = half.fine.rect;
         while half.made <= self.step {
             let start = [i64::from(half.made) * ROWS as i64, 0];
-            let row = Rect::new(start, [ROWS, all.size()[1]]).grown(0, all);
+            let row = CellRect::new(start, [ROWS, all.size()[1]]).grown(0, all);
             let pieces = pieces(row);
             let key = local::key(self.recipe.seed);
-            let make = |piece: Rect| refine_with_ledger(&half.frame, &local.rules, key, &half.coarse, piece);
+            let make = |piece: CellRect<i64>| refine_with_ledger(&half.frame, &local.rules, key, &half.coarse, piece);
             let made: Vec<_> = pieces.into_par_iter().map(make).collect::<Result<_>>()?;
             for (part, ledger) in made {
                 half.fine.paste(&part);
@@ -108,7 +108,7 @@ fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
         return Err(Error::layer(RECEIVER.name, "is missing: a local level is made of the one before, with its tree"));
     };
     let receivers = receivers.map(|code| u8::try_from(*code).unwrap_or(OUT).min(OUT));
-    let rect = Rect::new([0, 0], terrain.grid.size);
+    let rect = CellRect::new([0, 0], terrain.grid.size);
     let lakes = match (layer(LAKE.name), layer(POOL.name)) {
         (Some(Cells::Count(id)), Some(Cells::Height(depth))) => {
             let level = |i: usize, j: usize| {
@@ -124,12 +124,12 @@ fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
 }
 
 /// A row in pieces side by side, one for each thread as far as that leaves none too narrow.
-fn pieces(row: Rect) -> Vec<Rect> {
+fn pieces(row: CellRect<i64>) -> Vec<CellRect<i64>> {
     let cols = row.size()[1];
     let wide = cols.div_ceil(rayon::current_num_threads()).clamp(COLUMNS[0], COLUMNS[1]);
     let count = cols.div_ceil(wide).max(1);
     let cut = |k: usize| row.start[1] + (cols * k / count) as i64;
-    (0..count).map(|k| Rect { start: [row.start[0], cut(k)], end: [row.end[0], cut(k + 1)] }).collect()
+    (0..count).map(|k| CellRect::from_corners([row.start[0], cut(k)], [row.end[0], cut(k + 1)])).collect()
 }
 
 /// What a kernel's ledger is in a run's: what was eroded and not laid down again leaves over the edges.

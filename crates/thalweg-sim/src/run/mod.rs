@@ -385,7 +385,7 @@ impl Run {
     /// The terrain as it stands, without the margin that is built round the map.
     pub fn map(&self) -> Cow<'_, Terrain> {
         let grid = &self.terrain.grid;
-        match self.recipe.map_window(grid).filter(|map| map.size != grid.size) {
+        match self.recipe.map_window(grid).filter(|map| map.size() != grid.size) {
             Some(_) => Cow::Owned(margin::trimmed(&self.recipe, &self.terrain)),
             None => Cow::Borrowed(&self.terrain),
         }

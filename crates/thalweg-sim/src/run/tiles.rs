@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Window;
 use thalweg_core::terrain::grid::SIDES;
-use thalweg_core::terrain::{Cells, Table, Terrain, within};
+use thalweg_core::terrain::{CellRect, Cells, Table, Terrain, within};
 use thalweg_models::model::{Model, Reach, Tick};
 
 /// Runs all steps of `model` over `terrain` by tiles of at most `tile` cells a side.
@@ -93,23 +92,23 @@ pub fn gather(all: &mut BTreeMap<String, Table>, name: &str, part: &Table) -> Re
 }
 
 /// The tiles of a terrain, in row-major order.
-fn cores([rows, cols]: [usize; 2], tile: usize) -> impl Iterator<Item = Window> {
+fn cores([rows, cols]: [usize; 2], tile: usize) -> impl Iterator<Item = CellRect> {
     (0..rows).step_by(tile).flat_map(move |i| {
         let across = (0..cols).step_by(tile);
-        across.map(move |j| Window { start: [i, j], size: [tile.min(rows - i), tile.min(cols - j)] })
+        across.map(move |j| CellRect::new([i, j], [tile.min(rows - i), tile.min(cols - j)]))
     })
 }
 
 /// `core` widened by `halo` on every side, as far as there are cells.
-fn widened(core: Window, halo: usize, size: [usize; 2]) -> Window {
+fn widened(core: CellRect, halo: usize, size: [usize; 2]) -> CellRect {
     let start = core.start.map(|s| s.saturating_sub(halo));
-    let end = [0, 1].map(|a| (core.start[a] + core.size[a]).saturating_add(halo).min(size[a]));
-    Window { start, size: [end[0] - start[0], end[1] - start[1]] }
+    let end = [0, 1].map(|a| (core.start[a] + core.size()[a]).saturating_add(halo).min(size[a]));
+    CellRect::new(start, [end[0] - start[0], end[1] - start[1]])
 }
 
 /// Writes the `core` of `part`, which is the window `around`, into the next terrain.
-fn merge(next: &mut Terrain, part: &Terrain, core: Window, around: Window) -> Result<()> {
-    let from = Window { start: [core.start[0] - around.start[0], core.start[1] - around.start[1]], size: core.size };
+fn merge(next: &mut Terrain, part: &Terrain, core: CellRect, around: CellRect) -> Result<()> {
+    let from = CellRect::new([core.start[0] - around.start[0], core.start[1] - around.start[1]], core.size());
     next.ground.paste(&part.ground, from, core.start);
     if let Some(loose) = &part.loose {
         let size = next.grid.size;
@@ -120,7 +119,7 @@ fn merge(next: &mut Terrain, part: &Terrain, core: Window, around: Window) -> Re
     }
     for (name, layer) in &part.layers {
         let blank = || layer.with_cells(Cells::zeros(layer.cells.cell_type(), next.grid.size));
-        next.layers.entry(name.clone()).or_insert_with(blank).cells.paste(&layer.cells, from, core.start);
+        next.layers.entry(name.clone()).or_insert_with(blank).cells.paste(&layer.cells, from, core.start.into());
     }
     let core_grid = next.grid.window(core);
     for (name, table) in &part.tables {

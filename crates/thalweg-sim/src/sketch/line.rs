@@ -3,7 +3,8 @@
 use rayon::iter::ParallelIterator;
 
 use crate::sketch::SketchFeature;
-use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 
 pub type Place = [f64; 2];
@@ -177,8 +178,8 @@ impl Line {
             (first.min(end), end)
         };
         let [(top, bottom), (left, right)] = [span(0), span(1)];
-        let window = Window { start: [top, left], size: [bottom - top, right - left] };
-        let mut ways = Field::new(window.size, [f32::INFINITY, 0.0]);
+        let window = CellRect::new([top, left], [bottom - top, right - left]);
+        let mut ways = Field::new(window.size(), [f32::INFINITY, 0.0]);
         ways.par_rows_mut().for_each(|(r, row)| {
             let y = grid.y(top + r);
             let beside: Vec<_> = self
@@ -212,7 +213,7 @@ impl Line {
 
 /// The cells near a line: for each the distance, infinite beyond the reach, and the way to the nearest place.
 pub struct Closest {
-    window: Window,
+    window: CellRect,
     ways: Field<[f32; 2]>,
 }
 
@@ -220,7 +221,7 @@ impl Closest {
     /// Distance and way of a cell of the grid, if it is near.
     pub fn of(&self, i: usize, j: usize) -> Option<[f64; 2]> {
         let [r, c] = [i.checked_sub(self.window.start[0])?, j.checked_sub(self.window.start[1])?];
-        if r >= self.window.size[0] || c >= self.window.size[1] {
+        if r >= self.window.size()[0] || c >= self.window.size()[1] {
             return None;
         }
         let [d, way] = self.ways[(r, c)];

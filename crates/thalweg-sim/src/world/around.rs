@@ -39,7 +39,7 @@ impl World {
         }
         let side = |level: u32| self.frame().width(level) * self.tile as f64;
         let world = self.frame().world(0);
-        let [first, last] = [self.tile_of(world.start), self.tile_of(world.end.map(|x| x - 1))];
+        let [first, last] = [self.tile_of(world.start.into()), self.tile_of(world.end.map(|x| x - 1).into())];
         let reach = |axis: usize| {
             let at = [y, x][axis];
             let tile = |metres: f64| (metres / side(0)).floor() as i64;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use thalweg_refine::{LocalWindow, Rect};
+use thalweg_core::terrain::CellRect;
+use thalweg_refine::LocalWindow;
 
 /// Windows of any number of worlds, kept while they take no more than so many bytes; those that were asked for longest ago go
 /// first.
@@ -17,7 +18,7 @@ pub struct Cache {
 }
 
 /// World, level, first cell, and the cell after the last.
-type Place = (u64, u32, [i64; 2], [i64; 2]);
+type Place = (u64, u32, CellRect<i64>);
 
 #[derive(Debug, Default)]
 struct Shelf {
@@ -63,8 +64,8 @@ impl Cache {
     }
 
     /// A window, if it is kept.
-    pub(super) fn get(&self, world: u64, level: u32, rect: Rect) -> Option<Arc<LocalWindow>> {
-        let place = (world, level, rect.start, rect.end);
+    pub(super) fn get(&self, world: u64, level: u32, rect: CellRect<i64>) -> Option<Arc<LocalWindow>> {
+        let place = (world, level, rect);
         let shelf = &mut *self.shelf();
         let (window, asked) = shelf.windows.get_mut(&place)?;
         shelf.asked.remove(asked);
@@ -80,7 +81,7 @@ impl Cache {
         if bytes > self.most {
             return;
         }
-        let place = (world, window.level, window.rect.start, window.rect.end);
+        let place = (world, window.level, window.rect);
         let shelf = &mut *self.shelf();
         shelf.now += 1;
         if let Some((_, asked)) = shelf.windows.insert(place, (Arc::clone(window), shelf.now)) {
@@ -109,7 +110,7 @@ mod tests {
     use thalweg_flow::OUT;
 
     fn window(row: i64) -> Arc<LocalWindow> {
-        let rect = Rect::new([row, 0], [10, 10]);
+        let rect = CellRect::new([row, 0], [10, 10]);
         let size = rect.size();
         Arc::new(LocalWindow {
             level: 1,

@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 
 use thalweg_core::base::cast::share_of;
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::{RAIN, Terrain};
 use thalweg_flow::Directions;
 use thalweg_flow::accumulate::{SHARES, shares, weighted};
-use thalweg_refine::{Frame, LocalWindow, Rect, Rules};
+use thalweg_refine::{Frame, LocalWindow, Rules};
 
 /// Level 0 of a world: solved whole, or in parts as they are asked for.
 ///
@@ -28,13 +29,13 @@ pub trait Coarse: Send + Sync {
     /// # Errors
     /// A rectangle that is empty, not inside the world, or of too many cells ([`Rect::check`]); what cannot be solved, and
     /// [`Error::Stopped`].
-    fn window(&self, rect: Rect, watch: Watch<'_>) -> Result<LocalWindow>;
+    fn window(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<LocalWindow>;
 
     /// What falls on a rectangle of level 0 and gathers there; `None` where it rains alike on all land. Discharges of rivers go by it.
     ///
     /// # Errors
     /// As [`Coarse::window`].
-    fn water(&self, _rect: Rect, _watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+    fn water(&self, _rect: CellRect<i64>, _watch: Watch<'_>) -> Result<Option<CoarseWater>> {
         Ok(None)
     }
 
@@ -57,22 +58,22 @@ pub struct CoarseWater {
 
 impl CoarseWater {
     /// Of land, each cell `each` m², on which all rain falls, and where nothing has gathered yet.
-    pub(super) fn blank(rect: Rect, each: f64) -> Self {
+    pub(super) fn blank(rect: CellRect<i64>, each: f64) -> Self {
         Self { rain: Field::new(rect.size(), 1.0), gathered: Field::new(rect.size(), each as f32) }
     }
 
     /// A part of it, which lies on `whole`.
-    pub(super) fn part(&self, whole: Rect, rect: Rect) -> Result<Self> {
-        rect.check(whole)?;
+    pub(super) fn part(&self, whole: CellRect<i64>, rect: CellRect<i64>) -> Result<Self> {
+        thalweg_refine::check_window(rect, whole)?;
         let start = [0, 1].map(|axis| (rect.start[axis] - whole.start[axis]) as usize);
-        let window = Window { start, size: rect.size() };
+        let window = CellRect::new(start, rect.size());
         Ok(Self { rain: self.rain.window(window), gathered: self.gathered.window(window) })
     }
 
     /// Writes a part, which lies on `rect`, into it, which lies on `whole`.
-    pub(super) fn paste(&mut self, whole: Rect, part: &Self, rect: Rect) {
+    pub(super) fn paste(&mut self, whole: CellRect<i64>, part: &Self, rect: CellRect<i64>) {
         let to = [0, 1].map(|axis| (rect.start[axis] - whole.start[axis]) as usize);
-        let window = Window { start: [0, 0], size: rect.size() };
+        let window = CellRect::new([0, 0], rect.size());
         self.rain.paste(&part.rain, window, to);
         self.gathered.paste(&part.gathered, window, to);
     }

@@ -14,10 +14,10 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::grid::{Edge, Grid};
 use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{RAIN, Terrain};
+use thalweg_core::terrain::{CellRect, RAIN, Terrain};
 use thalweg_flow::OUT;
 use thalweg_noise::fractal::{Fractal, FractalSettings};
-use thalweg_refine::{Frame, LocalWindow, Rect};
+use thalweg_refine::{Frame, LocalWindow};
 
 /// Rows and columns of the world's level 0: half before the origin, half behind it.
 const CELLS: usize = 1 << 30;
@@ -112,7 +112,7 @@ impl Continents {
     }
 
     /// The cells of level 0 on which the map of an id lies; `None` of an empty square, or where the map would leave the world.
-    pub fn map_of(&self, id: Id) -> Option<Rect> {
+    pub fn map_of(&self, id: Id) -> Option<CellRect<i64>> {
         let key = self.key.and(1).cell(id);
         let middle = id == [0, 0];
         if !middle && key.and(0).unit() < self.scatter.empty {
@@ -123,7 +123,7 @@ impl Continents {
             let part = if middle { 0.5 } else { key.and(1 + axis as u64).unit() };
             id[axis] * self.square - self.square / 2 + (part * (room + 1) as f64) as i64
         });
-        let map = Rect::new(start, self.map.size);
+        let map = CellRect::new(start, self.map.size);
         self.frame.world(0).contains(&map).then_some(map)
     }
 
@@ -153,7 +153,7 @@ impl Continents {
     }
 
     /// Solves the continent of an id on its map's cells; goes on where an earlier one was stopped.
-    fn solve(&self, id: Id, map: Rect, continent: &KeptContinent, watch: Watch<'_>) -> Result<Solved> {
+    fn solve(&self, id: Id, map: CellRect<i64>, continent: &KeptContinent, watch: Watch<'_>) -> Result<Solved> {
         let mut place = continent.run.lock().unwrap_or_else(PoisonError::into_inner);
         if place.is_none() {
             self.recipe.check_memory(&self.map)?;
@@ -186,15 +186,15 @@ impl Continents {
     }
 
     /// The continents whose maps a rectangle touches, and where they lie.
-    fn touched(&self, rect: Rect) -> impl Iterator<Item = (Id, Rect)> + '_ {
-        let [first, last] = [self.id_at(rect.start), self.id_at(rect.end.map(|end| end - 1))];
+    fn touched(&self, rect: CellRect<i64>) -> impl Iterator<Item = (Id, CellRect<i64>)> + '_ {
+        let [first, last] = [self.id_at(rect.start.into()), self.id_at(rect.end.map(|end| end - 1).into())];
         let ids = (first[0]..=last[0]).flat_map(move |i| (first[1]..=last[1]).map(move |j| [i, j]));
         let maps = ids.filter_map(|id| Some((id, self.map_of(id)?)));
         maps.filter(move |(_, map)| !map.grown(0, rect).size().contains(&0))
     }
 
     /// Lets the ground go over into the open sea's floor towards the map's rim.
-    fn sink_rim(&self, terrain: &mut Terrain, map: Rect) {
+    fn sink_rim(&self, terrain: &mut Terrain, map: CellRect<i64>) {
         let [rows, cols] = self.map.size;
         let band = RIM * rows.max(cols) as f64;
         let from_rim = |at: usize, size: usize| (at.min(size - 1 - at) as f64 + 0.5) / band;
@@ -227,7 +227,7 @@ impl Continents {
     }
 
     /// A rectangle of open sea.
-    fn sea(&self, rect: Rect) -> LocalWindow {
+    fn sea(&self, rect: CellRect<i64>) -> LocalWindow {
         let size: Size = rect.size();
         let mut ground = Field::new(size, Height::ZERO);
         ground.par_rows_mut().for_each(|(i, row)| {
@@ -251,8 +251,8 @@ impl Coarse for Continents {
     }
 
     /// Open sea is had without solving anything; a map that the rectangle touches is solved, whatever lies there.
-    fn window(&self, rect: Rect, watch: Watch<'_>) -> Result<LocalWindow> {
-        rect.check(self.frame.world(0))?;
+    fn window(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<LocalWindow> {
+        thalweg_refine::check_window(rect, self.frame.world(0))?;
         let mut window = self.sea(rect);
         for (id, map) in self.touched(rect) {
             let continent = self.kept(id);
@@ -261,8 +261,8 @@ impl Coarse for Continents {
         Ok(window)
     }
 
-    fn water(&self, rect: Rect, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
-        rect.check(self.frame.world(0))?;
+    fn water(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+        thalweg_refine::check_window(rect, self.frame.world(0))?;
         let mut water: Option<CoarseWater> = None;
         for (id, map) in self.touched(rect) {
             let continent = self.kept(id);

@@ -9,8 +9,8 @@ use super::once::Once;
 use crate::recipe::Recipe;
 use crate::run::Run;
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_refine::{Frame, LocalWindow, Rect, Rules};
+use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_refine::{Frame, LocalWindow, Rules};
 
 /// A level 0 that is a whole terrain: a recipe's, solved when it is first asked for, or one that is there.
 pub struct Finite {
@@ -87,14 +87,14 @@ impl Coarse for Finite {
         &self.frame
     }
 
-    fn window(&self, rect: Rect, watch: Watch<'_>) -> Result<LocalWindow> {
-        rect.check(self.frame.world(0))?;
+    fn window(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<LocalWindow> {
+        thalweg_refine::check_window(rect, self.frame.world(0))?;
         self.whole.get_or_make(|| self.solved(watch))?.window.part(rect)
     }
 
-    fn water(&self, rect: Rect, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+    fn water(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
         let world = self.frame.world(0);
-        rect.check(world)?;
+        thalweg_refine::check_window(rect, world)?;
         let solved = self.whole.get_or_make(|| self.solved(watch))?;
         solved.water.as_ref().map(|water| water.part(world, rect)).transpose()
     }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::World;
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::CellRect;
 use thalweg_flow::D8;
-use thalweg_refine::{LocalWindow, Rect};
+use thalweg_refine::LocalWindow;
 
 /// A cell on the way of water.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,7 +59,7 @@ impl<'a> Follow<'a> {
     }
 
     fn at(&mut self, cell: [i64; 2]) -> Result<Footing> {
-        let here = Rect::new(cell, [1, 1]);
+        let here = CellRect::new(cell, [1, 1]);
         if !self.tile.as_ref().is_some_and(|tile| tile.rect.contains(&here)) {
             self.tile = Some(self.world.tile_at(self.level, self.world.tile_of(cell))?);
             self.tiles += 1;

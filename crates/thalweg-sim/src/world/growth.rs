@@ -2,11 +2,10 @@
 
 use crate::world::World;
 use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::{Field, Window};
+use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Table, Terrain};
-use thalweg_refine::Rect;
+use thalweg_core::terrain::{CellRect, Cells, DISCHARGE, POOL, Table, Terrain};
 
 impl World {
     /// The table of what grows on a rectangle of a level, and its name; `None` where nothing of the recipe grows, or cells are too wide or too narrow
@@ -14,7 +13,7 @@ impl World {
     ///
     /// # Errors
     /// As [`World::window`].
-    pub fn growth(&self, level: u32, rect: Rect) -> Result<Option<(&'static str, Table)>> {
+    pub fn growth(&self, level: u32, rect: CellRect<i64>) -> Result<Option<(&'static str, Table)>> {
         self.check(level, rect)?;
         let Some(growth) = &self.growth else { return Ok(None) };
         let width = self.frame().width(level);
@@ -23,7 +22,7 @@ impl World {
         let window = self.window(level, around)?;
         let size = window.size();
         let mut grid = Grid::new(size, width)?;
-        (grid.origin, grid.edges, grid.sea_level) = (around.start, self.frame().edges, self.frame().sea);
+        (grid.origin, grid.edges, grid.sea_level) = (around.start.into(), self.frame().edges, self.frame().sea);
         let mut land = Terrain::from_ground(grid, window.ground.clone())?;
         land.insert(&DISCHARGE, Cells::Float(window.discharge(self.frame(), self.runoff)))?;
         if window.lakes.is_some() {
@@ -31,6 +30,6 @@ impl World {
             land.insert(&POOL, Cells::Height(Field::generate(size, depth)))?;
         }
         let start = [0, 1].map(|axis| (rect.start[axis] - around.start[axis]) as usize);
-        growth.grow(&land, Window { start, size: rect.size() })
+        growth.grow(&land, CellRect::new(start, rect.size()))
     }
 }

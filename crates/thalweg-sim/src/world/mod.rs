@@ -36,10 +36,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::recipe::Recipe;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::{CellRect, Terrain};
 use thalweg_models::model::{Growth, Local};
 use thalweg_refine as local;
-use thalweg_refine::{Frame, Ledger, LocalWindow, Rect, Rules, needed, refine_with_ledger};
+use thalweg_refine::{Frame, Ledger, LocalWindow, Rules, needed, refine_with_ledger};
 
 pub use around::Wanted;
 pub use cache::Cache;
@@ -183,7 +183,7 @@ impl World {
     ///
     /// # Errors
     /// A level or a rectangle that the world does not have; what cannot be solved; [`Error::Stopped`].
-    pub fn solve(&self, level: u32, rect: Rect, watch: Watch<'_>) -> Result<()> {
+    pub fn solve(&self, level: u32, rect: CellRect<i64>, watch: Watch<'_>) -> Result<()> {
         self.check(level, rect)?;
         let need = (1..=level).rev().fold(rect, |rect, finer| needed(self.frame(), &self.rules, finer, rect));
         self.coarse.window(need, watch).map(drop)
@@ -194,7 +194,7 @@ impl World {
     ///
     /// # Errors
     /// As [`World::window`].
-    pub fn ledger(&self, level: u32, rect: Rect) -> Result<Option<Ledger>> {
+    pub fn ledger(&self, level: u32, rect: CellRect<i64>) -> Result<Option<Ledger>> {
         self.check(level, rect)?;
         let Some(before) = level.checked_sub(1) else { return Ok(None) };
         let source = self.window(before, needed(self.frame(), &self.rules, level, rect))?;
@@ -226,7 +226,8 @@ impl World {
     /// As [`World::tile_at`].
     pub fn tiles(&self, level: u32, tiles: &[[i64; 2]]) -> Result<Vec<Arc<LocalWindow>>> {
         self.frame().check(level)?;
-        let rects: Vec<Rect> = tiles.iter().map(|tile| self.checked_tile(level, *tile)).collect::<Result<_>>()?;
+        let rects: Vec<CellRect<i64>> =
+            tiles.iter().map(|tile| self.checked_tile(level, *tile)).collect::<Result<_>>()?;
         self.tiles_of(level, &rects)
     }
 
@@ -236,16 +237,17 @@ impl World {
     }
 
     /// The cells of a tile of a level, as far as the world goes: none of a tile outside.
-    pub fn rect_of(&self, level: u32, tile: [i64; 2]) -> Rect {
+    pub fn rect_of(&self, level: u32, tile: [i64; 2]) -> CellRect<i64> {
         let start = tile.map(|x| x.saturating_mul(self.tile as i64));
-        Rect::new(start, [self.tile; 2]).grown(0, self.frame().world(level))
+        CellRect::new(start, [self.tile; 2]).grown(0, self.frame().world(level))
     }
 
-    fn checked_tile(&self, level: u32, tile: [i64; 2]) -> Result<Rect> {
+    fn checked_tile(&self, level: u32, tile: [i64; 2]) -> Result<CellRect<i64>> {
         let rect = self.rect_of(level, tile);
         if rect.size().contains(&0) {
             let world = self.frame().world(level);
-            let [[north, west], [south, east]] = [self.tile_of(world.start), self.tile_of(world.end.map(|x| x - 1))];
+            let [[north, west], [south, east]] =
+                [self.tile_of(world.start.into()), self.tile_of(world.end.map(|x| x - 1).into())];
             let told = format!("row {}, column {} of level {level}", tile[0], tile[1]);
             return Err(Error::value("tile", told, format!("rows {north} to {south}, columns {west} to {east}")));
         }
@@ -257,14 +259,14 @@ impl World {
     /// # Errors
     /// A level that the world does not have; a rectangle that is empty, not inside the world, or of more than
     /// [`MOST_CELLS`](thalweg_refine::MOST_CELLS); what level 0 cannot be solved for; no memory.
-    pub fn window(&self, level: u32, rect: Rect) -> Result<LocalWindow> {
+    pub fn window(&self, level: u32, rect: CellRect<i64>) -> Result<LocalWindow> {
         self.check(level, rect)?;
         self.part(level, rect)
     }
 
-    fn check(&self, level: u32, rect: Rect) -> Result<()> {
+    fn check(&self, level: u32, rect: CellRect<i64>) -> Result<()> {
         self.frame().check(level)?;
-        rect.check(self.frame().world(level))
+        thalweg_refine::check_window(rect, self.frame().world(level))
     }
 
     /// The cell (row, column) of a level that holds a place, given in world metres eastward and southward.
@@ -274,7 +276,7 @@ impl World {
     pub fn cell_at(&self, level: u32, x: f64, y: f64) -> Result<[i64; 2]> {
         self.frame().check(level)?;
         let (world, width) = (self.frame().world(level), self.frame().width(level));
-        let [[top, left], [bottom, right]] = [world.start, world.end].map(|cell| cell.map(|x| x as f64 * width));
+        let [[top, left], [bottom, right]] = [world.start, world.end].map(|cell| cell.map(|x| x as f64 * width).into());
         // Outside, or no number at all.
         if !((left..=right).contains(&x) && (top..=bottom).contains(&y)) {
             let allowed = format!("{left} to {right} m eastward, {top} to {bottom} m southward");
@@ -299,7 +301,7 @@ impl World {
             let first = (place.floor() as i64).min(world.end[axis] - 2).max(world.start[axis]);
             (first, place - first as f64)
         });
-        let four = Rect::new([row, col], [2, 2]).grown(0, world);
+        let four = CellRect::new([row, col], [2, 2]).grown(0, world);
         let window = self.near(level, four)?;
         let at = |i: usize, j: usize| {
             let [rows, cols] = window.size();
@@ -310,11 +312,12 @@ impl World {
     }
 
     /// A few cells, out of the tiles that hold them, for more will be asked for beside them; without a cache just these.
-    fn near(&self, level: u32, rect: Rect) -> Result<LocalWindow> {
+    fn near(&self, level: u32, rect: CellRect<i64>) -> Result<LocalWindow> {
         if self.cache.most() < LocalWindow::BYTES * (self.tile * self.tile) as u64 {
             return self.part(level, rect);
         }
-        let [[top, left], [bottom, right]] = [self.tile_of(rect.start), self.tile_of(rect.end.map(|x| x - 1))];
+        let [[top, left], [bottom, right]] =
+            [self.tile_of(rect.start.into()), self.tile_of(rect.end.map(|x| x - 1).into())];
         if [top, left] == [bottom, right] {
             return self.tile_at(level, [top, left])?.part(rect);
         }

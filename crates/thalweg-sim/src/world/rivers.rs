@@ -17,8 +17,9 @@ use super::coarse::{CoarseWater, unwatched};
 use thalweg_core::base::clock::YEAR;
 use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::CellRect;
 use thalweg_flow::D8;
-use thalweg_refine::{LocalWindow, Rect};
+use thalweg_refine::LocalWindow;
 
 /// A river, as far as it lies in the rectangle that was asked for: one that leaves it and comes back is there twice.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +70,7 @@ impl World {
     ///
     /// # Errors
     /// As [`World::window`].
-    pub fn rivers(&self, level: u32, rect: Rect, least: f64) -> Result<Vec<RiverLine>> {
+    pub fn rivers(&self, level: u32, rect: CellRect<i64>, least: f64) -> Result<Vec<RiverLine>> {
         self.check(level, rect)?;
         if self.runoff <= 0.0 {
             return Ok(Vec::new());
@@ -100,7 +101,7 @@ impl World {
         }
         let id = |cell: [i64; 2]| of.get(&cell).map(|(id, _)| *id);
         let next = |cell: [i64; 2]| at(&window, cell).and_then(|k| next(cell, window.receivers.as_slice()[k]));
-        let is_inside = |cell: [i64; 2]| rect.contains(&Rect::new(cell, [1, 1]));
+        let is_inside = |cell: [i64; 2]| rect.contains(&CellRect::new(cell, [1, 1]));
         // Of donors of one number, should there be two, the larger goes on, and the other ends there.
         let mut before: BTreeMap<[i64; 2], [i64; 2]> = BTreeMap::new();
         for (cell, (own, _)) in of.iter().filter(|(cell, _)| is_inside(**cell)) {
@@ -175,7 +176,7 @@ struct Look<'a> {
 impl Look<'_> {
     /// A window that holds a cell with its neighbours.
     fn square(&mut self, (level, cell): Cell) -> Result<Arc<LocalWindow>> {
-        let near = Rect::new(cell, [1, 1]).grown(1, self.world.frame().world(level));
+        let near = CellRect::new(cell, [1, 1]).grown(1, self.world.frame().world(level));
         if self.asked.level == level && self.asked.rect.contains(&near) {
             return Ok(Arc::clone(&self.asked));
         }
@@ -183,7 +184,7 @@ impl Look<'_> {
         if let Some(window) = self.squares.get(&(level, square)) {
             return Ok(Arc::clone(window));
         }
-        let rect = Rect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2]);
+        let rect = CellRect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2]);
         let window = self.world.square(level, rect.grown(1, self.world.frame().world(level)))?;
         self.squares.insert((level, square), Arc::clone(&window));
         Ok(window)
@@ -245,7 +246,8 @@ impl Look<'_> {
     fn rain(&mut self, (level, cell): Cell) -> Result<Option<[f32; 2]>> {
         let cell = cell.map(|x| x >> level);
         let square = cell.map(|x| x.div_euclid(SQUARE));
-        let rect = Rect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2]).grown(0, self.world.frame().world(0));
+        let rect =
+            CellRect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2]).grown(0, self.world.frame().world(0));
         let water = match self.rains.entry(square) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(free) => free.insert(self.world.coarse.water(rect, &mut unwatched)?),

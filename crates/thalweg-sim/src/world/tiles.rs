@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use super::World;
 use super::coarse::unwatched;
 use thalweg_core::base::error::Result;
-use thalweg_refine::{Frame, LocalWindow, Rect, Rules, needed, refine_in_pieces};
+use thalweg_core::terrain::CellRect;
+use thalweg_refine::{Frame, LocalWindow, Rules, needed, refine_in_pieces};
 
 /// Cells of a block's side, without its halo.
 pub(super) const BLOCK: i64 = 512;
@@ -23,7 +24,7 @@ pub(super) fn halo(frame: &Frame, rules: &Rules) -> i64 {
     // Far from all rims.
     let far = Frame { first: [0, 0], cells: [1 << 20; 2], ..frame.clone() };
     let start = 1 << 20;
-    let reach = start / 2 - needed(&far, rules, 1, Rect::new([start; 2], [2, 2])).start[0];
+    let reach = start / 2 - needed(&far, rules, 1, CellRect::new([start; 2], [2, 2])).start[0];
     // Its own halo, halved, lies between: h ≥ h / 2 + reach, and a cell of rounding.
     2 * reach + 2
 }
@@ -32,7 +33,7 @@ type Blocks = BTreeMap<[i64; 2], Arc<LocalWindow>>;
 
 impl World {
     /// A rectangle of a level: the cells of one that is kept, or made anew.
-    pub(super) fn part(&self, level: u32, rect: Rect) -> Result<LocalWindow> {
+    pub(super) fn part(&self, level: u32, rect: CellRect<i64>) -> Result<LocalWindow> {
         match self.kept(level, rect) {
             Some(window) => window.part(rect),
             None => self.make(level, rect, rayon::current_num_threads()),
@@ -40,19 +41,19 @@ impl World {
     }
 
     /// A rectangle that is made anew, on so many threads.
-    fn make(&self, level: u32, rect: Rect, threads: usize) -> Result<LocalWindow> {
+    fn make(&self, level: u32, rect: CellRect<i64>, threads: usize) -> Result<LocalWindow> {
         let Some(before) = level.checked_sub(1) else { return self.coarse.window(rect, &mut unwatched) };
         let source = self.source(before, needed(self.frame(), &self.rules, level, rect))?;
         refine_in_pieces(self.frame(), &self.rules, self.key, &source, rect, threads)
     }
 
     /// A window that holds a small rectangle of a level: one that is kept, or just that.
-    pub(super) fn square(&self, level: u32, rect: Rect) -> Result<Arc<LocalWindow>> {
+    pub(super) fn square(&self, level: u32, rect: CellRect<i64>) -> Result<Arc<LocalWindow>> {
         self.kept(level, rect).map_or_else(|| self.make(level, rect, 1).map(Arc::new), Ok)
     }
 
     /// A window that holds a rectangle of a level, to make the next level of.
-    fn source(&self, level: u32, rect: Rect) -> Result<Arc<LocalWindow>> {
+    fn source(&self, level: u32, rect: CellRect<i64>) -> Result<Arc<LocalWindow>> {
         if let Some(window) = self.kept(level, rect) {
             return Ok(window);
         }
@@ -65,17 +66,18 @@ impl World {
     }
 
     /// Tiles of a level, side by side, each cut from what is kept or made anew and kept.
-    pub(super) fn tiles_of(&self, level: u32, rects: &[Rect]) -> Result<Vec<Arc<LocalWindow>>> {
+    pub(super) fn tiles_of(&self, level: u32, rects: &[CellRect<i64>]) -> Result<Vec<Arc<LocalWindow>>> {
         let found: Vec<_> = rects.iter().map(|rect| self.kept(level, *rect)).collect();
-        let missing: Vec<Rect> = rects.iter().zip(&found).filter(|(_, kept)| kept.is_none()).map(|(r, _)| *r).collect();
+        let missing: Vec<CellRect<i64>> =
+            rects.iter().zip(&found).filter(|(_, kept)| kept.is_none()).map(|(r, _)| *r).collect();
         // Blocks stay at hand while their tiles are made, however small the cache is.
         let mut blocks = Blocks::new();
         if let Some(before) = level.checked_sub(1).filter(|before| *before > 0) {
-            let need = |rect: &Rect| self.block_of(before, needed(self.frame(), &self.rules, level, *rect));
+            let need = |rect: &CellRect<i64>| self.block_of(before, needed(self.frame(), &self.rules, level, *rect));
             blocks = self.blocks(before, &missing.iter().filter_map(need).collect())?;
         }
         let threads = rayon::current_num_threads().div_ceil(missing.len().max(1));
-        let tile = |(rect, kept): (&Rect, Option<Arc<LocalWindow>>)| {
+        let tile = |(rect, kept): (&CellRect<i64>, Option<Arc<LocalWindow>>)| {
             let made = match kept {
                 Some(tile) if tile.rect == *rect => return Ok(tile),
                 Some(block) => block.part(*rect)?,
@@ -88,7 +90,7 @@ impl World {
         rects.par_iter().zip(found).map(tile).collect()
     }
 
-    fn make_of(&self, blocks: &Blocks, level: u32, rect: Rect, threads: usize) -> Result<LocalWindow> {
+    fn make_of(&self, blocks: &Blocks, level: u32, rect: CellRect<i64>, threads: usize) -> Result<LocalWindow> {
         let source = level.checked_sub(1).and_then(|before| {
             let need = needed(self.frame(), &self.rules, level, rect);
             blocks.get(&self.block_of(before, need)?)
@@ -100,9 +102,10 @@ impl World {
     }
 
     /// A kept window that holds a rectangle of a level: its tile, or its block.
-    fn kept(&self, level: u32, rect: Rect) -> Option<Arc<LocalWindow>> {
-        let of = |whole: Rect| whole.contains(&rect).then(|| self.cache.get(self.identity, level, whole)).flatten();
-        of(self.rect_of(level, rect.start.map(|x| x.div_euclid(self.tile as i64)))).or_else(|| {
+    fn kept(&self, level: u32, rect: CellRect<i64>) -> Option<Arc<LocalWindow>> {
+        let of =
+            |whole: CellRect<i64>| whole.contains(&rect).then(|| self.cache.get(self.identity, level, whole)).flatten();
+        of(self.rect_of(level, rect.start.map(|x| x.div_euclid(self.tile as i64)).into())).or_else(|| {
             let block = self.block_of(level, rect)?;
             of(self.block_rect(level, block))
         })
@@ -110,7 +113,7 @@ impl World {
 
     /// The block that holds a rectangle of a level, with its halo; `None` where there is none, on level 0, and where the cache has no
     /// room for a block of each level.
-    fn block_of(&self, level: u32, rect: Rect) -> Option<[i64; 2]> {
+    fn block_of(&self, level: u32, rect: CellRect<i64>) -> Option<[i64; 2]> {
         let side = BLOCK + 2 * self.halo;
         let room = u64::from(level) * LocalWindow::BYTES * (side * side) as u64;
         let block = [0, 1].map(|axis| ((rect.start[axis] + rect.end[axis]) / 2).div_euclid(BLOCK));
@@ -118,8 +121,8 @@ impl World {
     }
 
     /// A block's cells, those of its halo among them.
-    fn block_rect(&self, level: u32, block: [i64; 2]) -> Rect {
-        let core = Rect::new(block.map(|x| x.saturating_mul(BLOCK)), [BLOCK as usize; 2]);
+    fn block_rect(&self, level: u32, block: [i64; 2]) -> CellRect<i64> {
+        let core = CellRect::new(block.map(|x| x.saturating_mul(BLOCK)), [BLOCK as usize; 2]);
         core.grown(self.halo, self.frame().world(level))
     }
 

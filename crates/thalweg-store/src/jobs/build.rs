@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thalweg::flow::D8;
 use thalweg::io::{SampleType, Samples};
-use thalweg::local::{LocalWindow, Rect};
+use thalweg::local::LocalWindow;
 use thalweg::recipe::{Beyond, Recipe};
 use thalweg::terrain::field::Size;
 use thalweg::terrain::grid::{Georeference, Grid};
-use thalweg::terrain::{CATCHMENT, LAKE};
+use thalweg::terrain::{CATCHMENT, CellRect, LAKE};
 use thalweg::tiled::{Summaries, TileLayer, Tiling};
 use thalweg::world::{Cache, Finite, World};
 use thalweg::{Error, Result};
@@ -68,19 +68,20 @@ impl BuildJob {
         let (width, whole) = (frame.width(level), frame.world(level));
         let start = [north, west].map(|metres| (metres / width).floor() as i64);
         let end = [south, east].map(|metres| (metres / width).ceil() as i64);
-        let rect = Rect { start, end };
+        let rect = CellRect::from_corners(start, end);
         if !whole.contains(&rect) {
-            let [[top, left], [bottom, right]] = [whole.start, whole.end].map(|cell| cell.map(|at| at as f64 * width));
+            let [[top, left], [bottom, right]] =
+                [whole.start, whole.end].map(|cell| cell.map(|at| at as f64 * width).into());
             let allowed = format!("a part of the world, which goes from {left},{top} to {right},{bottom} m");
             return Err(Error::value("rect", said, allowed));
         }
-        Ok(Self { level, part: Some((rect.start, rect.size())), ..job })
+        Ok(Self { level, part: Some((rect.start.into(), rect.size())), ..job })
     }
 
     /// The cells that are built.
-    fn rect(&self, world: &World) -> Result<Rect> {
+    fn rect(&self, world: &World) -> Result<CellRect<i64>> {
         match self.part {
-            Some((start, size)) => Ok(Rect::new(start, size)),
+            Some((start, size)) => Ok(CellRect::new(start, size)),
             None if self.recipe()?.continents().is_some() => {
                 let allowed = "W,N,E,S in metres: this world has no end in sight";
                 Err(Error::value("rect", "not given", allowed))
@@ -130,7 +131,7 @@ impl BuildJob {
     pub(super) fn stages(&self, layout: &Layout, store: &Path) -> Result<Vec<Box<dyn Stage>>> {
         let tiling = Tiling::new(layout.spec.size, layout.spec.side)?;
         let world = self.world(crate::stage::beside(store, "level0"))?.with_cache(Cache::new(0));
-        Ok(vec![Box::new(Refined { start: self.rect(&world)?.start, world, level: self.level, tiling })])
+        Ok(vec![Box::new(Refined { start: self.rect(&world)?.start.into(), world, level: self.level, tiling })])
     }
 }
 
@@ -162,7 +163,7 @@ impl Stage for Refined {
         let window = self.tiling.window(tile);
         let start = [0, 1].map(|axis| self.start[axis] + window.start[axis] as i64);
         let LocalWindow { ground, receivers, area, lakes, .. } =
-            self.world.window(self.level, Rect::new(start, window.size))?;
+            self.world.window(self.level, CellRect::new(start, window.size()))?;
         let heights = ground.as_slice().iter().map(|height| height.0).collect();
         // ESRI's codes: 0 where water leaves.
         let codes = receivers.as_slice().iter().map(|code| D8::from_code(*code).map_or(0, D8::to_esri)).collect();

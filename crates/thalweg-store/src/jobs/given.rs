@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use thalweg::io::{HeightReading, LoadOptions, layer_piece};
 use thalweg::models::elevation::ELEVATION;
-use thalweg::terrain::field::{Field, Size, Window};
+use thalweg::terrain::field::{Field, Size};
 use thalweg::terrain::height::Height;
-use thalweg::terrain::{Cells, LayerSpec};
+use thalweg::terrain::{CellRect, Cells, LayerSpec};
 use thalweg::tiled::layer::NO_HEIGHT;
 use thalweg::{Error, Result};
 
@@ -69,16 +69,16 @@ impl GivenLayer {
     }
 
     /// The cells of a window; `reading` is that of an elevation model.
-    pub fn read(&self, window: Window, reading: Option<&HeightReading>) -> Result<Cells> {
+    pub fn read(&self, window: CellRect, reading: Option<&HeightReading>) -> Result<Cells> {
         let file = match &self.from {
             Source::Samples(raster) => {
-                return layer_piece(&self.path, &piece_of(&**raster, window)?, window.start, &self.spec);
+                return layer_piece(&self.path, &piece_of(&**raster, window)?, window.start.into(), &self.spec);
             }
             Source::Heights(file) => file,
         };
         let reading = reading.ok_or_else(|| Error::layer(self.spec.name, "was not looked at"))?;
         let metres = |height: i32| if height == NO_HEIGHT { f32::NAN } else { Height(height).metres_f32() };
         let heights = file.heights(window, reading)?;
-        Ok(Cells::Float(Field::from_vec(window.size, heights.into_iter().map(metres).collect())?))
+        Ok(Cells::Float(Field::from_vec(window.size(), heights.into_iter().map(metres).collect())?))
     }
 }

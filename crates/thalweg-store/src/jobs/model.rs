@@ -8,10 +8,12 @@ use thalweg::base::rng::Key;
 use thalweg::io::{HeightReading, SampleType, Samples};
 use thalweg::model::{Model, Tick};
 use thalweg::run::tiles::{advance, gather, sort_by_number};
-use thalweg::terrain::field::{Field, Window};
+use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{CellType, Cells, Column, ColumnType, GROUND, LOOSE, LayerSpec, Table, Terrain, within};
+use thalweg::terrain::{
+    CellRect, CellType, Cells, Column, ColumnType, GROUND, LOOSE, LayerSpec, Table, Terrain, within,
+};
 use thalweg::tiled::Summaries;
 use thalweg::tiled::layer::NO_HEIGHT;
 use thalweg::{Error, Result};
@@ -120,7 +122,7 @@ impl Modelled {
     /// Bytes that a tile with such a margin takes.
     pub fn bytes(&self, side: usize, halo: usize) -> u64 {
         let wide = [0, 1].map(|axis| side.saturating_add(2 * halo).min(self.grid.size[axis]));
-        let part = self.grid.window(Window { start: [0, 0], size: wide });
+        let part = self.grid.window(CellRect::new([0, 0], wide));
         let layers = 2 + self.state().len() as u64 + self.given.len() as u64;
         let read = self.given.iter().map(|given| given.memory(wide)[1]).max().unwrap_or(0);
         let cells = (part.len() as u64).saturating_mul(4 + 12 * layers);
@@ -130,7 +132,7 @@ impl Modelled {
     /// The layers that are there in the end, found on a small piece of flat ground: which they are goes by parameters and steps.
     pub fn leaves(&self) -> Result<Vec<String>> {
         let size = self.grid.size.map(|n| n.min(16));
-        let mut part = Terrain::new(self.grid.window(Window { start: [0, 0], size }));
+        let mut part = Terrain::new(self.grid.window(CellRect::new([0, 0], size)));
         for given in &self.given {
             part.insert(&given.spec, Cells::zeros(given.spec.cells, size))?;
         }
@@ -143,13 +145,13 @@ impl Modelled {
     }
 
     /// A part of the map as the stage before left it: `layers` are the ground, then the [state](Self::state) unless nothing was done yet.
-    pub fn part(&self, window: Window, layers: &[Samples], known: &Known, heard: &[Vec<u8>]) -> Result<Terrain> {
+    pub fn part(&self, window: CellRect, layers: &[Samples], known: &Known, heard: &[Vec<u8>]) -> Result<Terrain> {
         let grid = self.grid.window(window);
         let Some((Samples::I32(heights), state)) = layers.split_first() else { return Err(unfit()) };
         let stands = |height: &i32| Height(if *height == NO_HEIGHT { known.lowest } else { *height });
-        let ground = Field::from_vec(window.size, heights.iter().map(stands).collect())?;
+        let ground = Field::from_vec(window.size(), heights.iter().map(stands).collect())?;
         let void = || heights.iter().map(|height| *height == NO_HEIGHT).collect();
-        let nodata = known.has_void.then(|| Field::from_vec(window.size, void())).transpose()?;
+        let nodata = known.has_void.then(|| Field::from_vec(window.size(), void())).transpose()?;
         let mut part = Terrain { nodata, ..Terrain::from_ground(grid, ground)? };
         let begun = !state.is_empty();
         let mut readings = known.readings.iter().skip(1);
@@ -191,10 +193,10 @@ impl Modelled {
     }
 
     /// The cells of a part that are a tile's own.
-    pub fn core(&self, part: &Terrain, tile: Window) -> Result<Terrain> {
+    pub fn core(&self, part: &Terrain, tile: CellRect) -> Result<Terrain> {
         let at = part.grid.origin;
         let start = [0, 1].map(|axis| (tile.start[axis] as i64 + self.grid.origin[axis] - at[axis]) as usize);
-        Ok(part.window(Window { start, size: tile.size }))
+        Ok(part.window(CellRect::new(start, tile.size())))
     }
 
     /// What the next stage is handed of a tile: ground and state, zeros of layers that are not there.
@@ -280,13 +282,13 @@ fn samples(cells: &Cells) -> Samples {
     }
 }
 
-fn cells(spec: &LayerSpec, samples: &Samples, window: Window) -> Result<Cells> {
+fn cells(spec: &LayerSpec, samples: &Samples, window: CellRect) -> Result<Cells> {
     Ok(match (spec.cells, samples) {
         (CellType::Height, Samples::I32(v)) => {
-            Cells::Height(Field::from_vec(window.size, v.iter().map(|units| Height(*units)).collect())?)
+            Cells::Height(Field::from_vec(window.size(), v.iter().map(|units| Height(*units)).collect())?)
         }
-        (CellType::Float, Samples::F32(v)) => Cells::Float(Field::from_vec(window.size, v.clone())?),
-        (CellType::Count, Samples::U32(v)) => Cells::Count(Field::from_vec(window.size, v.clone())?),
+        (CellType::Float, Samples::F32(v)) => Cells::Float(Field::from_vec(window.size(), v.clone())?),
+        (CellType::Count, Samples::U32(v)) => Cells::Count(Field::from_vec(window.size(), v.clone())?),
         _ => return Err(unfit()),
     })
 }

@@ -11,7 +11,8 @@ use thalweg::knobs::Knobs;
 use thalweg::model::{Family, Model, Reach, give};
 use thalweg::products::resample::crop;
 use thalweg::recipe::{From, LayerSource};
-use thalweg::terrain::field::{Field, Window};
+use thalweg::terrain::CellRect;
+use thalweg::terrain::field::Field;
 use thalweg::terrain::{CellType, Cells, LOOSE, Mass};
 use thalweg::{Grid, Height, Recipe, Run, Terrain, models};
 use thalweg_store::{Access, ApplyJob, Harm, Job, Level, Outcome, Plan, Pool, Store, Task, WindowedMap as _, Work};
@@ -36,7 +37,7 @@ fn hills(size: [usize; 2]) -> Terrain {
 /// A piece of real land, out of which a lake is cut.
 fn real(size: [usize; 2]) -> Terrain {
     let whole = load(REAL, &LoadOptions::default()).unwrap().terrain;
-    let mut land = crop(&whole, Window { start: [40, 60], size }).unwrap();
+    let mut land = crop(&whole, CellRect::new([40, 60], size)).unwrap();
     land.nodata = Some(Field::generate(size, |i, j| (90..103).contains(&i) && (80..110).contains(&j)));
     land
 }
@@ -112,7 +113,7 @@ fn same(store: &Store, expected: &BTreeMap<String, Samples>, what: &str) {
     known.sort_by_key(|name| names.iter().position(|other| other == name));
     assert_eq!(names, known, "{what}");
     for (name, samples) in expected {
-        let all = Window { start: [0, 0], size: store.spec().size };
+        let all = CellRect::new([0, 0], store.spec().size);
         let found = store.layer(name).unwrap().read(all).unwrap();
         assert!(bits(&found) == bits(samples), "{name} of {what}");
     }
@@ -379,7 +380,7 @@ fn a_store_is_a_source_as_its_file_is() {
     let (by_file, by_store) = (done(&middle, "by_file.zarr"), done(&once, "by_store.zarr"));
     let whole = |store: &Path| {
         let store = Store::open_read(store).unwrap();
-        store.layer("height").unwrap().read(Window { start: [0, 0], size: store.spec().size }).unwrap()
+        store.layer("height").unwrap().read(CellRect::new([0, 0], store.spec().size)).unwrap()
     };
     assert!(whole(&by_file) == whole(&by_store));
     assert!(whole(&by_file) != whole(&once));

@@ -7,7 +7,8 @@ use thalweg::io::{LoadOptions, SampleType, SaveOptions, load, save, save_shaded}
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::shade::{ShadeOptions, shade};
 use thalweg::products::measure::{MeasureSettings, measure};
-use thalweg::terrain::field::{Field, Window};
+use thalweg::terrain::CellRect;
+use thalweg::terrain::field::Field;
 use thalweg::{Grid, Height, Terrain};
 use thalweg_store::{ElevationFile, MapRows, Reshape, Reshaped};
 
@@ -64,7 +65,7 @@ fn of_files_and_stores_as_in_memory() {
     let terrain = load(&source, &LoadOptions::default()).unwrap().terrain;
     check(&source, &terrain, None, folder.path());
     let file = ElevationFile::open(&source, &LoadOptions::default()).unwrap();
-    let all = Reshape::Crop(Window { start: [0, 0], size: [1300, 210] });
+    let all = Reshape::Crop(CellRect::new([0, 0], [1300, 210]));
     let store = folder.path().join("land.zarr");
     Reshaped::of(&file, all).unwrap().save_store(&store, &source, 100).unwrap();
     check(&store, &terrain, Some(Height::saturating(250.0)), folder.path());

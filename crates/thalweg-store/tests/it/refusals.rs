@@ -6,8 +6,9 @@ use std::process::{Command, Stdio};
 
 use crate::support::{self, Draw};
 use thalweg::io::{LoadOptions, SampleType, Samples};
+use thalweg::terrain::CellRect;
 use thalweg_store::{
-    Access, DrainJob, Memory, Store, StoreSpec, StoredLayer, Window, WindowedMap as _, ZarrArray, is_store, open_raster,
+    Access, DrainJob, Memory, Store, StoreSpec, StoredLayer, WindowedMap as _, ZarrArray, is_store, open_raster,
 };
 
 fn spec() -> StoreSpec {
@@ -133,7 +134,7 @@ fn damaged_documents_are_answered() {
                 assert!(error.to_string().len() < 2000);
             }
             let _ = ZarrArray::open(&path.join("height"))
-                .map(|array| (array.size()[0] < 1 << 20).then(|| array.read(Window { start: [0, 0], size: [1, 1] })));
+                .map(|array| (array.size()[0] < 1 << 20).then(|| array.read(CellRect::new([0, 0], [1, 1]))));
         }
         if name == "height/zarr.json" {
             fs::remove_file(&file).unwrap();
@@ -216,7 +217,7 @@ fn damaged_shards_are_answered() {
     store.write_tile("height", 0, &map).unwrap();
     let file = store.shard_path("height", 0).unwrap();
     let good = fs::read(&file).unwrap();
-    let whole = Window { start: [0, 0], size: [70, 90] };
+    let whole = CellRect::new([0, 0], [70, 90]);
     let layer = store.layer("height").unwrap();
     assert_eq!(layer.read(whole).unwrap(), map);
     for turn in 0..2000 {
@@ -321,9 +322,9 @@ fn memory_is_read_as_files_are() {
         support::same(&memory.read(window).unwrap(), &support::crop(&samples, size, window));
         let mask = memory.mask(window).unwrap().unwrap();
         for (k, out) in mask.iter().enumerate() {
-            let at = (window.start[0] + k / window.size[1]) * size[1] + window.start[1] + k % window.size[1];
+            let at = (window.start[0] + k / window.size()[1]) * size[1] + window.start[1] + k % window.size()[1];
             assert_eq!(*out, at.is_multiple_of(3));
         }
     }
-    assert!(memory.read(Window { start: [31, 0], size: [1, 1] }).is_err());
+    assert!(memory.read(CellRect::new([31, 0], [1, 1])).is_err());
 }

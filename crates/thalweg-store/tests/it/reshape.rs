@@ -3,7 +3,8 @@
 use thalweg::base::rng::Key;
 use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, load, read, save};
 use thalweg::products::resample::{crop, resample};
-use thalweg::terrain::field::{Field, Window};
+use thalweg::terrain::CellRect;
+use thalweg::terrain::field::Field;
 use thalweg::{Grid, Height, Terrain};
 use thalweg_store::{ElevationFile, Reshape, Reshaped, Store, WindowedMap as _};
 
@@ -28,7 +29,7 @@ fn by_windows_as_in_memory_into_files_and_stores() {
     save(&source, &land([1300, 210]), &options).unwrap();
     let terrain = load(&source, &LoadOptions::default()).unwrap().terrain;
     let file = ElevationFile::open(&source, &LoadOptions::default()).unwrap();
-    let windows = [Window { start: [400, 31], size: [777, 150] }, Window { start: [0, 0], size: [1300, 210] }];
+    let windows = [CellRect::new([400, 31], [777, 150]), CellRect::new([0, 0], [1300, 210])];
     let ways = windows
         .map(Reshape::Crop)
         .into_iter()
@@ -53,7 +54,7 @@ fn by_windows_as_in_memory_into_files_and_stores() {
         reshaped.save_store(&path, &source, 100).unwrap();
         reshaped.save_store(&path, &source, 100).unwrap();
         let store = Store::open_read(&path).unwrap();
-        let heights = store.layer("height").unwrap().read(Window { start: [0, 0], size: whole.grid.size }).unwrap();
+        let heights = store.layer("height").unwrap().read(CellRect::new([0, 0], whole.grid.size)).unwrap();
         let expected = (0..whole.grid.len()).map(|k| {
             let void = whole.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]);
             if void { i32::MIN } else { whole.ground.as_slice()[k].0 }
@@ -61,11 +62,9 @@ fn by_windows_as_in_memory_into_files_and_stores() {
         assert!(heights == Samples::I32(expected.collect()), "{how:?} in a store");
         assert!(reshaped.save_store(&path, &source, 200).is_err(), "another side");
     }
-    for wrong in [
-        Reshape::Crop(Window { start: [1000, 0], size: [400, 10] }),
-        Reshape::Resample([10, 500]),
-        Reshape::Resample([0, 5]),
-    ] {
+    for wrong in
+        [Reshape::Crop(CellRect::new([1000, 0], [400, 10])), Reshape::Resample([10, 500]), Reshape::Resample([0, 5])]
+    {
         assert!(Reshaped::of(&file, wrong).is_err(), "{wrong:?}");
     }
     let reshaped = Reshaped::of(&file, Reshape::Crop(windows[0])).unwrap();

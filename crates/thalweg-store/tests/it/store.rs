@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{self, Draw, KINDS, crop, samples};
 use thalweg::io::{SampleType, Samples};
-use thalweg_store::{Access, Fault, Harm, Level, Store, StoreSpec, StoredLayer, Window, WindowedMap as _, tile_side};
+use thalweg::terrain::CellRect;
+use thalweg_store::{Access, Fault, Harm, Level, Store, StoreSpec, StoredLayer, WindowedMap as _, tile_side};
 
 /// A layer of each sample type.
 fn layers() -> Vec<StoredLayer> {
@@ -67,7 +68,7 @@ fn every_type_and_side_comes_back_to_the_bit() {
             let again = Store::open_read(store.path()).unwrap().layer(&layer.name).unwrap();
             assert_eq!(again.head().kind, layer.kind);
             for k in 0..12 {
-                let window = if k == 0 { Window { start: [0, 0], size } } else { draw.window(size) };
+                let window = if k == 0 { CellRect::new([0, 0], size) } else { draw.window(size) };
                 support::same(&again.read(window).unwrap(), &crop(&map, size, window));
             }
         }
@@ -81,11 +82,11 @@ fn a_tile_that_is_not_made_is_not_read() {
     let store = Store::create(&folder.path().join("a.zarr"), spec([100, 100], 64), Access::Alone).unwrap();
     store.write_tile("map_u8", 0, &Samples::U8(vec![7; 64 * 64])).unwrap();
     let layer = store.layer("map_u8").unwrap();
-    assert_eq!(layer.read(Window { start: [63, 63], size: [1, 1] }).unwrap(), Samples::U8(vec![7]));
-    let message = layer.read(Window { start: [63, 63], size: [1, 2] }).unwrap_err().to_string();
+    assert_eq!(layer.read(CellRect::new([63, 63], [1, 1])).unwrap(), Samples::U8(vec![7]));
+    let message = layer.read(CellRect::new([63, 63], [1, 2])).unwrap_err().to_string();
     assert!(message.contains("not made yet"), "{message}");
-    assert!(layer.read(Window { start: [63, 63], size: [1, 38] }).is_err());
-    assert_eq!(layer.read(Window { start: [0, 100], size: [100, 0] }).unwrap(), Samples::U8(vec![]));
+    assert!(layer.read(CellRect::new([63, 63], [1, 38])).is_err());
+    assert_eq!(layer.read(CellRect::new([0, 100], [100, 0])).unwrap(), Samples::U8(vec![]));
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn what_is_done_stays_and_work_goes_on() {
     assert_eq!(todo, [1, 2, 3, 4, 6, 7, 8, 9, 10]);
     assert!(store.is_done("map_i32", 11).unwrap() && !store.is_done("map_i32", 10).unwrap());
     todo.iter().for_each(|tile| drop(store.write_tile("map_i32", *tile, &part(*tile, &store)).unwrap()));
-    support::same(&store.layer("map_i32").unwrap().read(Window { start: [0, 0], size }).unwrap(), &map);
+    support::same(&store.layer("map_i32").unwrap().read(CellRect::new([0, 0], size)).unwrap(), &map);
     let all = (0..map.len()).map(|k| map.get(k)).filter(|x| *x != f64::from(i32::MIN));
     let range = all.fold([f64::MAX, f64::MIN], |[low, high], x| [low.min(x), high.max(x)]);
     assert_eq!(store.range("map_i32").unwrap(), Some(range));
@@ -181,10 +182,7 @@ fn every_harm_is_found_and_mended_to_the_same_bytes() {
     let faults = store.verify(Level::Samples).unwrap();
     assert_eq!(faults, expected);
     assert!(faults.iter().all(|fault| fault.to_string().contains(&format!("tile {}: ", fault.tile))));
-    assert!(
-        store.layer("height").unwrap().read(Window { start: [0, 128], size: [64, 64] }).is_err(),
-        "half a shard was read"
-    );
+    assert!(store.layer("height").unwrap().read(CellRect::new([0, 128], [64, 64])).is_err(), "half a shard was read");
 
     for fault in faults.iter().filter(|fault| fault.tile < 13) {
         store.remake_tile(&fault.layer, fault.tile, &part(fault.tile)).unwrap();
@@ -201,7 +199,7 @@ fn a_tile_without_a_sample_is_done_and_small() {
     let store = Store::create(&folder.path().join("a.zarr"), spec([64, 64], 64), Access::Alone).unwrap();
     let mark = store.write_tile("map_i32", 0, &Samples::I32(vec![i32::MIN; 4096])).unwrap();
     assert_eq!((mark.minimum, mark.maximum, mark.bytes), (None, None, 20));
-    let read = store.layer("map_i32").unwrap().read(Window { start: [3, 3], size: [2, 2] }).unwrap();
+    let read = store.layer("map_i32").unwrap().read(CellRect::new([3, 3], [2, 2])).unwrap();
     assert_eq!(read, Samples::I32(vec![i32::MIN; 4]));
     assert_eq!(store.check_tile("map_i32", 0, Level::Samples).unwrap(), None);
 }

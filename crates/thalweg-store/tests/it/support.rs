@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use thalweg::io::{SampleType, Samples};
-use thalweg_store::{Pool, Window, Work};
+use thalweg::terrain::CellRect;
+use thalweg_store::{Pool, Work};
 
 pub const KINDS: [SampleType; 7] = [
     SampleType::U8,
@@ -45,9 +46,9 @@ impl Draw {
     }
 
     /// A window of at least one cell.
-    pub fn window(&mut self, size: [usize; 2]) -> Window {
+    pub fn window(&mut self, size: [usize; 2]) -> CellRect {
         let start = size.map(|n| self.below(n));
-        Window { start, size: [0, 1].map(|k| 1 + self.below(size[k] - start[k])) }
+        CellRect::new(start, [0, 1].map(|k| 1 + self.below(size[k] - start[k])))
     }
 }
 
@@ -81,8 +82,8 @@ pub fn samples(draw: &mut Draw, kind: SampleType, n: usize, fill: f64) -> Sample
 }
 
 /// The samples of a window, cell by cell.
-pub fn crop(map: &Samples, size: [usize; 2], window: Window) -> Samples {
-    let cells = (0..window.size[0]).flat_map(|i| (0..window.size[1]).map(move |j| [i, j]));
+pub fn crop(map: &Samples, size: [usize; 2], window: CellRect) -> Samples {
+    let cells = (0..window.size()[0]).flat_map(|i| (0..window.size()[1]).map(move |j| [i, j]));
     let at = cells.map(|[i, j]| (window.start[0] + i) * size[1] + window.start[1] + j);
     match map {
         Samples::U8(v) => Samples::U8(at.map(|k| v[k]).collect()),

@@ -9,11 +9,11 @@ use serde_json::Value;
 use thalweg::flow::streams;
 use thalweg::io::features::save_lakes;
 use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, load, save};
-use thalweg::local::Rect;
 use thalweg::products::lakes;
 use thalweg::recipe::Beyond;
 use thalweg::survey::{Survey, SurveyOptions};
-use thalweg::terrain::field::{Field, Window};
+use thalweg::terrain::CellRect;
+use thalweg::terrain::field::Field;
 use thalweg::{Grid, Height, Recipe, Terrain, World, presets};
 use thalweg_store::{
     Access, ApplyJob, BuildJob, DrainJob, Harm, Job, Level, Outcome, Plan, Pool, Store, Task, WindowedMap as _, Work,
@@ -55,7 +55,7 @@ fn job(source: &Path) -> Job {
 }
 
 fn whole(store: &Store, layer: &str) -> Samples {
-    store.layer(layer).unwrap().read(Window { start: [0, 0], size: store.spec().size }).unwrap()
+    store.layer(layer).unwrap().read(CellRect::new([0, 0], store.spec().size)).unwrap()
 }
 
 /// What the whole file gives in memory, by the names of the store's layers.
@@ -232,7 +232,7 @@ fn a_world_s_level_goes_into_a_store_as_the_world_has_it() {
     let world = World::open(&with_local_levels(&recipe)).unwrap();
     let rect = world.frame().world(level);
     assert_eq!(rect.size(), work.store().spec().size);
-    let window = world.window(level, Rect::new(rect.start, rect.size())).unwrap();
+    let window = world.window(level, CellRect::new(rect.start, rect.size())).unwrap();
     let heights = window.ground.as_slice().iter().map(|height| height.0).collect();
     assert!(whole(work.store(), "height") == Samples::I32(heights));
     assert!(whole(work.store(), "area") == Samples::F32(window.area.into_vec()));
@@ -280,7 +280,7 @@ fn a_rectangle_of_any_level_is_as_the_world_has_it() {
         let (start, size) = job.part.unwrap();
         assert!(start[1] as f64 * width <= west && (start[1] + 1) as f64 * width > west);
         assert_eq!(size, work.store().spec().size);
-        let window = world.window(level, Rect::new(start, size)).unwrap();
+        let window = world.window(level, CellRect::new(start, size)).unwrap();
         let heights = window.ground.as_slice().iter().map(|height| height.0).collect();
         assert!(whole(work.store(), "height") == Samples::I32(heights), "level {level}");
         assert!(whole(work.store(), "area") == Samples::F32(window.area.into_vec()), "level {level}");

@@ -1,7 +1,8 @@
 //! A ring's ground as a terrain and as a surface: its rim runs over into the coarser ring about it, so that no seam shows.
 
 use thalweg::Result;
-use thalweg::local::{Frame, LocalWindow, Rect};
+use thalweg::local::{Frame, LocalWindow};
+use thalweg::terrain::CellRect;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
@@ -17,7 +18,7 @@ const SAME: i64 = 4;
 pub const OVERLAP: f64 = 2.0;
 
 /// The coarser cells that a ring's rim needs.
-pub fn needed(frame: &Frame, level: u32, rect: Rect) -> Rect {
+pub fn needed(frame: &Frame, level: u32, rect: CellRect<i64>) -> CellRect<i64> {
     rect.coarser().grown(1, frame.world(level.saturating_sub(1)))
 }
 

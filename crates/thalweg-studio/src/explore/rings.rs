@@ -1,7 +1,8 @@
 //! [`rings`]: which windows of a world are seen from where, each as fine as its distance asks for (after Losasso & Hoppe 2004,
 //! "Geometry clipmaps: terrain rendering using nested regular grids").
 
-use thalweg::local::{Frame, Rect};
+use thalweg::local::Frame;
+use thalweg::terrain::CellRect;
 
 /// Cells on a side of a ring.
 const SIDE: i64 = 512;
@@ -20,7 +21,7 @@ pub struct Ring {
     /// The level.
     pub level: u32,
     /// Its cells.
-    pub rect: Rect,
+    pub rect: CellRect<i64>,
 }
 
 impl Ring {
@@ -68,7 +69,7 @@ pub fn rings(frame: &Frame, place: [f64; 2], distance: f64, pixel: f64, finest: 
 }
 
 /// Cells round a place, as far as the world goes.
-fn around(frame: &Frame, level: u32, [x, y]: [f64; 2], side: i64) -> Rect {
+fn around(frame: &Frame, level: u32, [x, y]: [f64; 2], side: i64) -> CellRect<i64> {
     let world = frame.world(level);
     let start = [y, x].map(|metres| {
         let first = metres / frame.width(level) - 0.5 * side as f64;
@@ -79,10 +80,7 @@ fn around(frame: &Frame, level: u32, [x, y]: [f64; 2], side: i64) -> Rect {
         let [first, last] = [world.start[axis], world.end[axis] - 1].map(|cell| cell.div_euclid(STEP) * STEP);
         start[axis].clamp((first + STEP - side).min(last), last)
     });
-    Rect {
-        start: [0, 1].map(|axis| held[axis].max(world.start[axis])),
-        end: [0, 1].map(|axis| (held[axis] + side).min(world.end[axis])),
-    }
+    CellRect::from_corners(held, held.map(|first| first + side)).intersect(world)
 }
 
 #[cfg(test)]
@@ -109,8 +107,13 @@ mod tests {
                         assert_eq!(pair[1].level, pair[0].level + 1);
                     }
                     for ring in &rings {
-                        ring.rect.check(frame.world(ring.level)).unwrap();
-                        assert!(ring.level == 0 || ring.rect.start.iter().chain(&ring.rect.end).all(|x| x % 2 == 0));
+                        thalweg::local::check_window(ring.rect, frame.world(ring.level)).unwrap();
+                        assert!(
+                            ring.level == 0
+                                || [ring.rect.start, ring.rect.end]
+                                    .iter()
+                                    .all(|cell| cell.row % 2 == 0 && cell.col % 2 == 0)
+                        );
                     }
                     let finest = rings.last().unwrap();
                     let wide = frame.width(finest.level);

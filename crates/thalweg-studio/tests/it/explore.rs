@@ -7,7 +7,8 @@ use crate::support::run_recipe;
 use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, pos2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
-use thalweg::local::{Frame, LocalWindow, Rect, Rules};
+use thalweg::local::{Frame, LocalWindow, Rules};
+use thalweg::terrain::CellRect;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::{Edge, Grid};
 use thalweg::terrain::height::Height;
@@ -147,7 +148,7 @@ impl Coarse for Nothing {
         &self.0
     }
 
-    fn window(&self, _: Rect, _: Watch<'_>) -> thalweg::Result<LocalWindow> {
+    fn window(&self, _: CellRect<i64>, _: Watch<'_>) -> thalweg::Result<LocalWindow> {
         Err(thalweg::Error::value("land", "none", "some"))
     }
 

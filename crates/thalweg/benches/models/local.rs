@@ -4,7 +4,8 @@ use std::hint::black_box;
 
 use thalweg::Result;
 use thalweg::base::rng::Key;
-use thalweg::local::{Frame, LocalWindow, Rect, Rules, needed, refine};
+use thalweg::local::{Frame, LocalWindow, Rules, needed, refine};
+use thalweg::terrain::CellRect;
 
 use crate::work::{mountains, now, with_threads};
 
@@ -17,7 +18,7 @@ pub fn local() -> Result<()> {
         let whole = frame.world(1);
         let all = measure(&frame, &usual, &first, whole)?;
         println!("| 1024², whole | {all:.0} |");
-        let middle = Rect::new([256, 256], [512, 512]);
+        let middle = CellRect::new([256, 256], [512, 512]);
         let part = first.part(needed(&frame, &usual, 1, middle))?;
         println!("| 512², with its margins | {:.0} |", measure(&frame, &usual, &part, middle)?);
         let without = [
@@ -36,7 +37,7 @@ pub fn local() -> Result<()> {
 }
 
 /// The least of five, in nanoseconds a wanted cell.
-fn measure(frame: &Frame, rules: &Rules, coarse: &LocalWindow, wanted: Rect) -> Result<f64> {
+fn measure(frame: &Frame, rules: &Rules, coarse: &LocalWindow, wanted: CellRect<i64>) -> Result<f64> {
     let [rows, cols] = wanted.size();
     let mut least = f64::INFINITY;
     for _ in 0..5 {

@@ -5,7 +5,8 @@ use thalweg::io::save_shaded;
 use thalweg::pictures::bands::ShadedMap;
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::shade::{ShadeOptions, shade};
-use thalweg::terrain::field::{Field, Window};
+use thalweg::terrain::CellRect;
+use thalweg::terrain::field::Field;
 use thalweg::{Grid, Height, Result, Terrain};
 
 /// Hills with rough ground, a wall, and what has no data.
@@ -31,7 +32,7 @@ fn land([rows, cols]: [usize; 2], seed: u64, holes: u8) -> Terrain {
 /// The same picture by bands, its rows asked for by files of their own number.
 fn by_bands(land: &Terrain, options: &ShadeOptions<'_>) -> Result<Vec<u8>> {
     let read = |rows: std::ops::Range<usize>| {
-        let own = Window { start: [rows.start, 0], size: [rows.len(), land.grid.cols()] };
+        let own = CellRect::new([rows.start, 0], [rows.len(), land.grid.cols()]);
         let heights = land.metres().window(own);
         let hole = |i: usize, j: usize| land.is_nodata(i + rows.start, j);
         Ok(Field::generate(heights.size(), |i, j| if hole(i, j) { f32::NAN } else { heights[(i, j)] }))

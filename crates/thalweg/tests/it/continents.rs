@@ -9,11 +9,11 @@ use crate::support::with_threads;
 use rayon::prelude::*;
 use thalweg::base::rng::Key;
 use thalweg::flow::D8;
-use thalweg::local::{LocalWindow, Rect};
+use thalweg::local::LocalWindow;
 use thalweg::model::YEAR;
 use thalweg::recipe::{Scatter, Start};
-use thalweg::terrain::DISCHARGE;
 use thalweg::terrain::height::Height;
+use thalweg::terrain::{Cell, CellRect, DISCHARGE};
 use thalweg::world::{Coarse, Continents, World, unwatched};
 use thalweg::{Error, Recipe, presets};
 
@@ -52,7 +52,7 @@ rain = 4.0
 }
 
 fn window(world: &Continents, start: [i64; 2], size: [usize; 2]) -> LocalWindow {
-    world.window(Rect::new(start, size), &mut unwatched).unwrap()
+    world.window(CellRect::new(start, size), &mut unwatched).unwrap()
 }
 
 /// Ids near the middle and far from it, on both sides of the origin.
@@ -72,17 +72,20 @@ fn maps_lie_apart_in_their_squares_and_elsewhere_in_each() {
         };
         assert_eq!(map.size(), [48, 48]);
         // All corners lie in the square of that id: so no two maps share a cell.
-        for corner in
-            [map.start, [map.start[0], map.end[1] - 1], [map.end[0] - 1, map.start[1]], map.end.map(|x| x - 1)]
-        {
-            assert_eq!(world.id_at(corner), id);
+        for corner in [
+            map.start,
+            [map.start[0], map.end[1] - 1].into(),
+            [map.end[0] - 1, map.start[1]].into(),
+            map.end.map(|x| x - 1),
+        ] {
+            assert_eq!(world.id_at(corner.into()), id);
         }
         places.insert([0, 1].map(|axis| map.start[axis] - 60 * id[axis]));
     }
     // 13² places, and 0.3 of 2000 empty: a deviation is 20.
     assert!(places.len() > 160 && (500..700).contains(&empty), "{} {empty}", places.len());
     let middle = world.map_of([0, 0]).unwrap();
-    assert_eq!(middle, Rect { start: [-24, -24], end: [24, 24] });
+    assert_eq!(middle, CellRect::from_corners([-24, -24], [24, 24]));
 }
 
 #[test]
@@ -90,11 +93,11 @@ fn windows_agree_whatever_was_asked_for_before() {
     let whole = window(&Continents::of(&recipe(2)).unwrap(), [-90, -90], [180, 180]);
     for threads in [1, 3] {
         let world = Continents::of(&recipe(2)).unwrap();
-        let rects: Vec<Rect> = (0..24)
+        let rects: Vec<CellRect<i64>> = (0..24)
             .map(|k| {
                 let key = Key::new(threads as u64, "rects").and(k);
                 let [a, b, c, d] = [0, 1, 2, 3].map(|part| (key.and(part).bits() % 90) as i64);
-                Rect::new([a - 90, b - 90], [1 + c as usize, 1 + d as usize])
+                CellRect::new([a - 90, b - 90], [1 + c as usize, 1 + d as usize])
             })
             .collect();
         with_threads(threads, || {
@@ -169,7 +172,7 @@ fn open_sea_costs_no_solve_and_a_continent_one() {
         ControlFlow::Continue(())
     };
     let sea = ids(2000).find(|id| world.map_of(*id).is_none()).unwrap();
-    let part = world.window(Rect::new([60 * sea[0] - 20, 60 * sea[1] - 20], [40, 40]), &mut watch).unwrap();
+    let part = world.window(CellRect::new([60 * sea[0] - 20, 60 * sea[1] - 20], [40, 40]), &mut watch).unwrap();
     assert!(
         part.ground.as_slice().iter().all(|z| *z < Height::ZERO) && part.receivers.as_slice().iter().all(|r| *r == 8)
     );
@@ -177,21 +180,22 @@ fn open_sea_costs_no_solve_and_a_continent_one() {
     let beside = |id: [i64; 2]| {
         let map = world.map_of(id)?;
         let last = [60 * id[0] + 29, 60 * id[1] + 29];
-        (map.end[0] <= last[0]).then_some(Rect { start: [map.end[0], map.start[1]], end: [last[0] + 1, last[1] + 1] })
+        (map.end[0] <= last[0])
+            .then_some(CellRect::from_corners([map.end[0], map.start[1]], [last[0] + 1, last[1] + 1]))
     };
     let rect = ids(2000).filter(|id| *id != [0, 0]).find_map(beside).unwrap();
     assert!(world.window(rect, &mut watch).unwrap().ground.as_slice().iter().all(|z| *z < Height::ZERO));
     assert_eq!((steps.load(Ordering::SeqCst), world.bytes()), (0, 0));
     for _ in 0..2 {
-        world.window(Rect::new([0, 0], [3, 3]), &mut watch).unwrap();
-        world.window(Rect::new([-20, 10], [3, 3]), &mut watch).unwrap();
+        world.window(CellRect::new([0, 0], [3, 3]), &mut watch).unwrap();
+        world.window(CellRect::new([-20, 10], [3, 3]), &mut watch).unwrap();
     }
     // Bands and layers of plates, one of climate, ten of rivers: each step once.
     assert_eq!(steps.load(Ordering::SeqCst), 13);
     assert!((9 * 48 * 48..30 * 48 * 48).contains(&world.bytes()), "{}", world.bytes());
     // Solved with interruptions it is the same.
     let other = Continents::of(&recipe(3)).unwrap();
-    let rect = Rect::new([-24, -24], [48, 48]);
+    let rect = CellRect::new([-24, -24], [48, 48]);
     let mut tries = 0;
     let stopped = loop {
         match other
@@ -233,7 +237,7 @@ fn continents_differ_and_lie_in_their_latitudes() {
 fn tiles_of_an_endless_world_are_exact_and_rivers_reach_the_sea() {
     let open = || World::open(&recipe(5)).unwrap().with_tiles(64).unwrap();
     let (world, level) = (open(), 3);
-    let whole = world.window(level, Rect::new([-70, -300], [140, 160])).unwrap();
+    let whole = world.window(level, CellRect::new([-70, -300], [140, 160])).unwrap();
     whole.check(world.frame()).unwrap();
     let other = open();
     for (row, col) in [(0, -4), (-1, -3), (-1, -4), (0, -3)] {
@@ -286,7 +290,7 @@ fn what_cannot_be_is_refused_in_a_line() {
     let world = World::open(&recipe(1)).unwrap();
     let all = world.frame().world(0);
     assert!(world.window(0, all).err().unwrap().to_string().contains("cells at most"));
-    assert!(world.window(40, Rect::new([0, 0], [1, 1])).err().unwrap().to_string().contains("level"));
+    assert!(world.window(40, CellRect::new([0, 0], [1, 1])).err().unwrap().to_string().contains("level"));
     assert!(world.tile(0, 1e13, 0.0).is_err() && world.tile(0, f64::NAN, 0.0).is_err());
     // Read back, a recipe is the same.
     let text = presets::find("endless").unwrap().to_toml();
@@ -310,7 +314,7 @@ fn rivers_have_the_discharge_of_the_build() {
         let world = World::open(&recipe).unwrap().with_tiles(64).unwrap();
         let (each, wide) = (terrain.grid.cell_area(), world.frame().width(0));
         // The build's own map lies in the middle of a world without end.
-        let map = if name == "isle" { Rect { start: [-24; 2], end: [24; 2] } } else { world.frame().world(0) };
+        let map = if name == "isle" { CellRect::from_corners([-24; 2], [24; 2]) } else { world.frame().world(0) };
         for level in [0, 2] {
             let rect = (0..level).fold(map, |rect, _| rect.finer());
             let rivers = world.rivers(level, rect, world.least_river(level)).unwrap();
@@ -366,10 +370,10 @@ fn rivers_have_the_discharge_of_the_build() {
             };
             rivers.iter().flat_map(steps).collect()
         };
-        let [top, left] = rect.start;
+        let Cell { row: top, col: left } = rect.start;
         let parts = [[0, 0], [0, 1], [1, 0], [1, 1]].map(|[a, b]| {
             let half = rect.size().map(|n| n / 2);
-            steps(Rect::new([top + a * half[0] as i64, left + b * half[1] as i64], half))
+            steps(CellRect::new([top + a * half[0] as i64, left + b * half[1] as i64], half))
         });
         assert_eq!(parts.into_iter().flatten().collect::<BTreeSet<_>>(), steps(rect), "{name}");
     }

@@ -397,7 +397,7 @@ fn a_tile_is_written_where_it_lies() {
     let folder = folder();
     let path = folder.path().join("tile.tif");
     let whole = plain(elevation_model_path()).terrain;
-    let tile = whole.window(thalweg::terrain::field::Window { start: [10, 20], size: [5, 7] });
+    let tile = whole.window(thalweg::terrain::CellRect::new([10, 20], [5, 7]));
     save(&path, &tile, &SaveOptions::default()).unwrap();
     let [x, _, _, y, ..] = read(&path).unwrap().georeference.unwrap().transform.unwrap();
     assert_eq!([x, y], [731749.219455807 + 20.0 * 90.0, 4068416.1625951687 - 10.0 * 90.0]);

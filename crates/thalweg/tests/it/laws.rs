@@ -7,10 +7,10 @@ use thalweg::declare::params::{ParamKind, ParamType, Value};
 use thalweg::laws::LAWS;
 use thalweg::model::{About, Blend, Budget, Family, Model, Reach, Role, Stepper, Tick};
 use thalweg::models::{self, Models};
-use thalweg::terrain::field::{Field, Window};
+use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
-use thalweg::terrain::{CellType, Coarser, Finer, LAYERS, Terrain};
+use thalweg::terrain::{CellRect, CellType, Coarser, Finer, LAYERS, Terrain};
 
 /// Each model, with every optional layer switched on; those with a stride of their own also on a coarser copy of the ground.
 fn each(mut law: impl FnMut(&dyn Model)) {
@@ -197,7 +197,7 @@ fn windows_of_a_terrain_agree_with_it() {
     let grid = Grid::new([30, 40], 30.0).expect("a grid");
     let ground = Field::generate(grid.size, |i, j| Height((i * 40 + j) as i32));
     let terrain = Terrain::from_ground(grid, ground).expect("of the grid's size");
-    let window = terrain.window(Window { start: [7, 9], size: [11, 13] });
+    let window = terrain.window(CellRect::new([7, 9], [11, 13]));
     assert_eq!(window.ground[(3, 4)], terrain.ground[(10, 13)]);
     assert_eq!(window.grid.world_cell(3, 4), terrain.grid.world_cell(10, 13));
 }

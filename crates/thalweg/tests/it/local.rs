@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use thalweg::base::rng::Key;
 use thalweg::flow::{D8, OUT};
 use thalweg::local::{
-    Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rect, Rules, Sand, needed, refine,
-    refine_with_ledger, tile,
+    Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rules, Sand, needed, refine, refine_with_ledger,
+    tile,
 };
 use thalweg::model::{Local, Model};
 use thalweg::models::coast::Coast;
@@ -20,6 +20,7 @@ use thalweg::models::droplets::Droplets;
 use thalweg::models::dunes::Dunes;
 use thalweg::products::measure::{MeasureSettings, measure, specs};
 use thalweg::strata::{BedSettings, Beds, Risen, StandingBeds, Strike};
+use thalweg::terrain::CellRect;
 use thalweg::terrain::grid::Edge;
 use thalweg::{Field, Grid, Height, Terrain};
 
@@ -375,15 +376,15 @@ fn a_tile_is_the_part_of_the_whole() {
                 let world = frame.world(level);
                 for i in (0..world.end[0]).step_by(tile_side) {
                     for j in (0..world.end[1]).step_by(tile_side) {
-                        tiles.push((level, Rect::new([i, j], [tile_side, tile_side]).grown(0, world)));
+                        tiles.push((level, CellRect::new([i, j], [tile_side, tile_side]).grown(0, world)));
                     }
                 }
             }
             // Hashed order; the corners of the finest level always, of the others as many as there is time for.
-            let lot = |(level, rect): &(u32, Rect)| {
+            let lot = |(level, rect): &(u32, CellRect<i64>)| {
                 let world = frame.world(*level);
                 let corner = (0..2).all(|axis| rect.start[axis] == 0 || rect.end[axis] == world.end[axis]);
-                (!(corner && *level == 3), key.cell(rect.start).and(tile_side as u64).bits())
+                (!(corner && *level == 3), key.cell(rect.start.into()).and(tile_side as u64).bits())
             };
             tiles.sort_by_key(lot);
             tiles.truncate(long::or(7, usize::MAX));
@@ -429,7 +430,7 @@ fn margins_of_few_sweeps_are_wide_enough() {
             assert!(name != "a gorge" || ledger.given[Operator::Fans as usize] > 0, "seed {seed}: no fan");
             flooded += usize::from(name == "a gorge" && ledger.given[Operator::Floods as usize] > 0);
             for k in 0..144 {
-                let rect = Rect::new([k / 12 * 8, k % 12 * 8], [5, 7]).grown(0, world);
+                let rect = CellRect::new([k / 12 * 8, k % 12 * 8], [5, 7]).grown(0, world);
                 let coarse = first.part(needed(&frame, &rules, 1, rect)).unwrap();
                 let alone = refine(&frame, &rules, key, &coarse, rect).unwrap();
                 let part = whole.part(rect).unwrap();
@@ -453,7 +454,7 @@ fn more_margin_changes_nothing_and_less_is_refused() {
     let (frame, first) = LocalWindow::of(&terrain).unwrap();
     let (rules, key) =
         (Rules { limit_sweeps: 4, cut_sweeps: 4, water_sweeps: 4, ..Rules::default() }, Key::new(1, "margin"));
-    let wanted = Rect::new([90, 101], [13, 7]);
+    let wanted = CellRect::new([90, 101], [13, 7]);
     let least = needed(&frame, &rules, 1, wanted);
     assert!(least != frame.world(0), "{least:?}");
     let expected = refine(&frame, &rules, key, &first.part(least).unwrap(), wanted).unwrap();
@@ -461,7 +462,7 @@ fn more_margin_changes_nothing_and_less_is_refused() {
     for axis in 0..2 {
         for end in [false, true] {
             let mut less = least;
-            *(if end { &mut less.end } else { &mut less.start }).get_mut(axis).unwrap() += if end { -1 } else { 1 };
+            (if end { &mut less.end } else { &mut less.start })[axis] += if end { -1 } else { 1 };
             let error = refine(&frame, &rules, key, &first.part(less).unwrap(), wanted).unwrap_err().to_string();
             assert!(error.contains("coarse window"), "{error}");
         }
@@ -474,14 +475,14 @@ fn what_cannot_be_is_refused() {
     let (frame, first) = LocalWindow::of(&terrain).unwrap();
     let (rules, key) = (Rules::default(), Key::new(1, "bad"));
     let ask = |level, rect| tile(&frame, &rules, key, &first, level, rect).unwrap_err().to_string();
-    let one = Rect::new([0, 0], [1, 1]);
+    let one = CellRect::new([0, 0], [1, 1]);
     assert!(ask(40, one).starts_with("level = 40: allowed is 0 to 14"), "{}", ask(40, one));
     assert!(ask(u32::MAX, one).starts_with("level = 4294967295"));
-    assert!(ask(1, Rect::new([0, 0], [0, 5])).starts_with("window = rows 0 to 0"));
-    assert!(ask(1, Rect::new([20, 20], [5, 5])).contains("of rows 0 to 24, columns 0 to 24"));
-    assert!(ask(1, Rect::new([-1, 0], [5, 5])).starts_with("window = rows -1 to 4"));
-    assert!(ask(1, Rect { start: [i64::MIN; 2], end: [i64::MAX; 2] }).starts_with("window"));
-    assert!(ask(1, Rect { start: [5, 5], end: [2, 2] }).starts_with("window"));
+    assert!(ask(1, CellRect::new([0, 0], [0, 5])).starts_with("window = rows 0 to 0"));
+    assert!(ask(1, CellRect::new([20, 20], [5, 5])).contains("of rows 0 to 24, columns 0 to 24"));
+    assert!(ask(1, CellRect::new([-1, 0], [5, 5])).starts_with("window = rows -1 to 4"));
+    assert!(ask(1, CellRect::from_corners([i64::MIN; 2], [i64::MAX; 2])).starts_with("window"));
+    assert!(ask(1, CellRect::from_corners([5, 5], [2, 2])).starts_with("window"));
     let level = 14;
     let huge = ask(level, frame.world(level));
     assert!(huge.contains("268435456 cells at most"), "{huge}");
@@ -499,10 +500,10 @@ fn what_cannot_be_is_refused() {
     assert_eq!(error, "sweeps of a joined operator = 65: allowed is 1 to 64");
     let torn = LocalWindow { area: Field::new([3, 3], 1.0), ..first.clone() };
     assert!(refine(&frame, &rules, key, &torn, one).unwrap_err().to_string().starts_with("local.area = 3 × 3 cells"));
-    let part = first.part(Rect::new([2, 2], [4, 4])).unwrap();
+    let part = first.part(CellRect::new([2, 2], [4, 4])).unwrap();
     assert!(tile(&frame, &rules, key, &part, 1, one).unwrap_err().to_string().contains("whole level 0"));
     // The finest level of all is made like any other.
-    let deep = tile(&frame, &rules, key, &first, level, Rect::new([100_000, 90_000], [40, 40])).unwrap();
+    let deep = tile(&frame, &rules, key, &first, level, CellRect::new([100_000, 90_000], [40, 40])).unwrap();
     deep.check(&frame).unwrap();
     let mut holes = terrain.clone();
     holes.nodata = Some(Field::new([12, 12], true));
@@ -514,7 +515,7 @@ fn the_ledger_of_a_core_closes_to_the_unit() {
     for (name, terrain) in grounds(long::or(20, 64), 9) {
         let (frame, first) = LocalWindow::of(&terrain).unwrap();
         let world = frame.world(1);
-        let core = Rect { start: world.end.map(|n| n / 4), end: world.end.map(|n| (3 * n + 3) / 4) };
+        let core = CellRect::from_corners(world.end.map(|n| n / 4), world.end.map(|n| (3 * n + 3) / 4));
         let (window, ledger) =
             refine_with_ledger(&frame, &Rules::default(), Key::new(2, "book"), &first, core).unwrap();
         let sum: i128 = window.ground.as_slice().iter().map(|h| i128::from(h.0)).sum();
@@ -741,7 +742,7 @@ fn a_stream_lays_a_fan_where_it_comes_out_onto_a_floor() {
         assert_eq!(trapped(&frame, &fine), 0);
         assert_eq!(ledger.taken[Operator::Fans as usize], 0);
         // The same, of the gorge's mouth alone.
-        let mouth = Rect::new([50, 48], [24, 24]);
+        let mouth = CellRect::new([50, 48], [24, 24]);
         let (_, near) = refine_with_ledger(&frame, &rules, Key::new(4, "fan"), &first, mouth).unwrap();
         [ledger, near].map(|ledger| ledger.given[Operator::Fans as usize])
     };
@@ -771,7 +772,7 @@ fn floods_raise_floors_and_less_far_from_the_river() {
     // What floods gave to rows of level 1 that lie so many cells from the river, in metres a cell.
     let laid = |floor: f32, far: i64| {
         let rules = Rules { floor, ..Rules::default() };
-        let rows = [32 - far, 33 + far].map(|row| Rect::new([row, 0], [1, 192]));
+        let rows = [32 - far, 33 + far].map(|row| CellRect::new([row, 0], [1, 192]));
         let given = rows.map(|rect| {
             let (_, ledger) = refine_with_ledger(&frame, &rules, key, &first, rect).unwrap();
             assert_eq!(ledger.taken[Operator::Floods as usize], 0);
@@ -834,7 +835,7 @@ fn cliffs_get_their_feet_where_the_sea_lies_open() {
     // Steeper behind.
     assert!(foot[6] - foot[3] > ramp[6] - ramp[3], "{foot:?} {ramp:?}");
     for k in 0..36 {
-        let rect = Rect::new([k / 6 * 106, k % 6 * 106], [11, 9]).grown(0, world);
+        let rect = CellRect::new([k / 6 * 106, k % 6 * 106], [11, 9]).grown(0, world);
         let coarse = wholes[3].part(needed(&frame, &with, 4, rect)).unwrap();
         let alone = refine(&frame, &with, key, &coarse, rect).unwrap();
         let part = cut.part(rect).unwrap();
@@ -862,7 +863,7 @@ fn droplets_run_on_local_levels_and_all_water_arrives() {
         // Less than two cells, which the steepest of these grounds falls from one to the next.
         assert!(moved[1] > 0.01 && moved[0] > 0.0 && moved[1] < 30.0, "{name}: {moved:?} m");
         for k in 0..36 {
-            let rect = Rect::new([k / 6 * 13, k % 6 * 13], [9, 7]).grown(0, world);
+            let rect = CellRect::new([k / 6 * 13, k % 6 * 13], [9, 7]).grown(0, world);
             let coarse = first.part(needed(&frame, &with, 1, rect)).unwrap();
             let alone = refine(&frame, &with, key, &coarse, rect).unwrap();
             let part = whole.part(rect).unwrap();

@@ -220,7 +220,7 @@ fn a_real_model_is_as_nature_is() {
 fn by_rows_as_in_memory() {
     use thalweg::base::rng::Key;
     use thalweg::products::measure::{MeasureSettings, measure, measure_rows};
-    use thalweg::terrain::field::Window;
+    use thalweg::terrain::CellRect;
     use thalweg::{Field, Grid, Height, Terrain};
 
     for seed in 0..14u64 {
@@ -246,8 +246,8 @@ fn by_rows_as_in_memory() {
         let settings = MeasureSettings { search: [1, 3, 20][seed as usize % 3], ..MeasureSettings::default() };
         let whole = measure(&land, &settings).unwrap();
         let read = &mut |rows: std::ops::Range<usize>| {
-            let window = Window { start: [rows.start, 0], size: [rows.len(), size[1]] };
-            let grid = Grid { sea_level: land.grid.sea_level, ..Grid::new(window.size, 25.0)? };
+            let window = CellRect::new([rows.start, 0], [rows.len(), size[1]]);
+            let grid = Grid { sea_level: land.grid.sea_level, ..Grid::new(window.size(), 25.0)? };
             let nodata = land.nodata.as_ref().map(|mask| mask.window(window));
             Ok(Terrain { nodata, ..Terrain::from_ground(grid, land.ground.window(window))? })
         };

@@ -11,6 +11,7 @@ use thalweg::io::lake_file::LakeFile;
 use thalweg::io::{LoadOptions, Samples, atomic, load};
 use thalweg::products::lakes::{LakeOutline, lakes};
 use thalweg::survey::{Survey, SurveyOptions};
+use thalweg::terrain::Cell;
 use thalweg::terrain::grid::{Edge, Georeference};
 use thalweg::tiled::memory::drain_in_memory;
 use thalweg::tiled::{TileLayer, Tiling, drainage};
@@ -340,9 +341,9 @@ fn damaged_bytes_are_refused_and_never_end_the_program() {
     let inputs = |step: usize, tile: usize| -> Vec<Samples> {
         let cut = |(layer, more): &(TileLayer, usize)| {
             let window = tiling.around(tile, *more);
-            let [top, left] = window.start;
-            let cells = (0..window.size[0] * window.size[1])
-                .map(|k| (top + k / window.size[1]) * size[1] + left + k % window.size[1]);
+            let Cell { row: top, col: left } = window.start;
+            let cells = (0..window.size()[0] * window.size()[1])
+                .map(|k| (top + k / window.size()[1]) * size[1] + left + k % window.size()[1]);
             match &whole.layers[layer] {
                 Samples::I32(v) => Samples::I32(cells.map(|k| v[k]).collect()),
                 Samples::U8(v) => Samples::U8(cells.map(|k| v[k]).collect()),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use thalweg::io::{Format, Head, Overviews, Raster, SampleType, Samples, TiffWindows, decode, read, write, write_cog};
-use thalweg::terrain::field::Window;
+use thalweg::terrain::{Cell, CellRect};
 
 /// Random numbers (SplitMix64), begun by the clock; the seed is printed, and so shown where a test fails.
 struct Draw(u64);
@@ -25,18 +25,18 @@ impl Draw {
         ((z ^ (z >> 31)) % n as u64) as usize
     }
 
-    fn window(&mut self, size: [usize; 2]) -> Window {
+    fn window(&mut self, size: [usize; 2]) -> CellRect {
         let start = size.map(|n| self.below(n));
-        Window { start, size: [0, 1].map(|k| 1 + self.below(size[k] - start[k])) }
+        CellRect::new(start, [0, 1].map(|k| 1 + self.below(size[k] - start[k])))
     }
 }
 
 /// Whether a window holds the samples of the whole at its cells, to the bit.
 #[track_caller]
-fn is_cut(part: &Samples, whole: &Samples, size: [usize; 2], window: Window) {
-    assert_eq!((part.kind(), part.len()), (whole.kind(), window.size[0] * window.size[1]));
+fn is_cut(part: &Samples, whole: &Samples, size: [usize; 2], window: CellRect) {
+    assert_eq!((part.kind(), part.len()), (whole.kind(), window.size()[0] * window.size()[1]));
     for k in 0..part.len() {
-        let at = [window.start[0] + k / window.size[1], window.start[1] + k % window.size[1]];
+        let at = [window.start[0] + k / window.size()[1], window.start[1] + k % window.size()[1]];
         let (own, other) = (part.get(k), whole.get(at[0] * size[1] + at[1]));
         assert!(own.to_bits() == other.to_bits(), "cell {at:?} of {window:?}: {own}, not {other}");
     }
@@ -65,20 +65,20 @@ fn every_window_is_a_cut_of_the_whole() {
         assert_eq!((head.scale, &head.unit), (whole.scale, &whole.unit));
         assert_eq!((&head.georeference, &head.warnings), (&whole.georeference, &whole.warnings));
         let [rows, cols] = whole.size;
-        let single = (0..rows * cols).map(|k| Window { start: [k / cols, k % cols], size: [1, 1] });
+        let single = (0..rows * cols).map(|k| CellRect::new([k / cols, k % cols], [1, 1]));
         let drawn: Vec<_> = (0..60).map(|_| draw.window(whole.size)).collect();
-        let all = [Window { start: [0, 0], size: whole.size }, Window { start: [rows, 0], size: [0, cols] }];
+        let all = [CellRect::new([0, 0], whole.size), CellRect::new([rows, 0], [0, cols])];
         for window in single.chain(drawn).chain(all) {
             is_cut(&windows.read(window).unwrap(), &whole.samples, whole.size, window);
             let mask = windows.mask(window).unwrap();
             assert_eq!(mask.is_some(), whole.mask.is_some(), "{}", path.display());
             for (k, own) in mask.iter().flatten().enumerate() {
-                let at = (window.start[0] + k / window.size[1]) * cols + window.start[1] + k % window.size[1];
+                let at = (window.start[0] + k / window.size()[1]) * cols + window.start[1] + k % window.size()[1];
                 assert_eq!(Some(*own), whole.mask.as_ref().map(|mask| mask[at]), "{}", path.display());
             }
         }
         for outside in [[rows, 1], [1, cols]] {
-            assert!(windows.read(Window { start: outside.map(|n| n - 1), size: [2, 2] }).is_err());
+            assert!(windows.read(CellRect::new(outside.map(|n| n - 1), [2, 2])).is_err());
         }
     }
 }
@@ -159,15 +159,15 @@ fn broken_files_are_answered_as_by_the_whole_reader() {
             fs::write(&path, &broken).unwrap();
             let whole = decode(Format::Tiff, &broken, None);
             let windows = TiffWindows::open(&path).and_then(|windows| {
-                let window = Window { start: [0, 0], size: windows.head().size };
+                let window = CellRect::new([0, 0], windows.head().size);
                 // A size that fits the file may be more than a test should take.
-                (window.size[0] * window.size[1] < 1 << 24)
+                (window.size()[0] * window.size()[1] < 1 << 24)
                     .then(|| Ok((windows.read(window)?, windows.mask(window)?)))
                     .transpose()
             });
             match (whole, windows) {
                 (Ok(whole), Ok(Some((samples, mask)))) => {
-                    is_cut(&samples, &whole.samples, whole.size, Window { start: [0, 0], size: whole.size });
+                    is_cut(&samples, &whole.samples, whole.size, CellRect::new([0, 0], whole.size));
                     assert_eq!(mask, whole.mask);
                 }
                 (Ok(_), Err(error)) => panic!("windows refuse what the whole reader reads: {error}"),
@@ -207,8 +207,8 @@ fn a_cog_holds_what_was_given_and_its_means() {
             let head = Head { nodata: Some(7.0), ..Head::new(size, kind) };
             let mut asked = 0;
             write_cog(&path, &head, Overviews::Means, |window| {
-                assert_eq!((window.start, window.size[1]), ([asked, 0], size[1]));
-                asked += window.size[0];
+                assert_eq!((window.start, window.cols()), (Cell::new(asked, 0), size[1]));
+                asked += window.size()[0];
                 samples.window(size, window)
             })
             .unwrap();

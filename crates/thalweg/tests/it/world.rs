@@ -9,7 +9,8 @@ use crate::long;
 use crate::support::{preset_recipe, run_recipe, terrain_on, with_threads};
 use rayon::prelude::*;
 use thalweg::base::rng::Key;
-use thalweg::local::{Frame, LocalLakes, LocalWindow, Rect, Rules};
+use thalweg::local::{Frame, LocalLakes, LocalWindow, Rules};
+use thalweg::terrain::CellRect;
 use thalweg::terrain::grid::Edge;
 use thalweg::world::{Cache, Coarse, End, Watch, unwatched};
 use thalweg::{Error, Field, Grid, Height, Recipe, Result, Terrain, World};
@@ -71,7 +72,7 @@ fn whole(world: &World, seed: u64, level: u32) -> LocalWindow {
 /// Every tile of a level, in an order drawn by lot.
 fn shuffled(world: &World, level: u32, seed: u64) -> Vec<[i64; 2]> {
     let all = world.frame().world(level);
-    let [first, last] = [world.tile_of(all.start), world.tile_of(all.end.map(|x| x - 1))];
+    let [first, last] = [world.tile_of(all.start.into()), world.tile_of(all.end.map(|x| x - 1).into())];
     let mut tiles: Vec<[i64; 2]> =
         (first[0]..=last[0]).flat_map(|i| (first[1]..=last[1]).map(move |j| [i, j])).collect();
     tiles.sort_by_key(|tile| Key::new(seed, "order").cell(*tile).bits());
@@ -97,8 +98,9 @@ fn a_tile_is_that_of_the_whole_whatever_was_asked_before() {
                 with_threads(threads as usize, || {
                     tiles.par_iter().for_each(|tile| {
                         let alone = world.tile_at(2, *tile).unwrap();
-                        let rect = Rect::new(tile.map(|x| x * side as i64), [side; 2]);
-                        let rect = Rect { start: rect.start, end: [0, 1].map(|a| rect.end[a].min(whole.rect.end[a])) };
+                        let rect = CellRect::new(tile.map(|x| x * side as i64), [side; 2]);
+                        let rect =
+                            CellRect::from_corners(rect.start, [0, 1].map(|a| rect.end[a].min(whole.rect.end[a])));
                         assert!(*alone == whole.part(rect).unwrap(), "{name}: {side}, {threads} threads, {tile:?}");
                     });
                 });
@@ -129,7 +131,7 @@ fn tiles_across_blocks_are_those_of_the_whole() {
     for (number, size) in [[700, 900], [1, 1000], [1, 1], [513, 40]].into_iter().enumerate() {
         let key = Key::new(number as u64, "corner");
         let start = [0, 1].map(|a| (key.and(a as u64).unit() * (whole.size()[a] - size[a]) as f64) as i64);
-        let rect = Rect::new(start, size);
+        let rect = CellRect::new(start, size);
         assert!(world.window(2, rect).unwrap() == whole.part(rect).unwrap(), "{rect:?}");
     }
     assert!(world.window(2, whole.rect).unwrap() == whole);
@@ -155,8 +157,8 @@ impl Coarse for Islands {
         &self.frame
     }
 
-    fn window(&self, rect: Rect, _: Watch<'_>) -> Result<LocalWindow> {
-        rect.check(self.frame.world(0))?;
+    fn window(&self, rect: CellRect<i64>, _: Watch<'_>) -> Result<LocalWindow> {
+        thalweg::local::check_window(rect, self.frame.world(0))?;
         self.asked.fetch_max(rect.size().iter().product::<usize>() as u64, Ordering::SeqCst);
         let at = |i: usize, axis: usize| (rect.start[axis] + i as i64).rem_euclid(64) as usize;
         let (ground, lakes) = (&self.square.ground, self.square.lakes.as_ref());
@@ -196,19 +198,19 @@ fn a_world_without_end_has_tiles_everywhere() {
             let tile = world.tile_at(level, world.tile_of(cell)).unwrap();
             tile.check(world.frame()).unwrap();
             // The same cells in a window that lies otherwise.
-            let other = Rect { start: cell.map(|x| x - 60), end: cell.map(|x| x + 61) };
+            let other = CellRect::from_corners(cell.map(|x| x - 60), cell.map(|x| x + 61));
             let other = other.grown(0, world.frame().world(level));
             let window = world.clone().with_cache(Cache::new(0)).window(level, other).unwrap();
-            let shared = Rect {
-                start: [0, 1].map(|a| tile.rect.start[a].max(other.start[a])),
-                end: [0, 1].map(|a| tile.rect.end[a].min(other.end[a])),
-            };
+            let shared = CellRect::from_corners(
+                [0, 1].map(|a| tile.rect.start[a].max(other.start[a])),
+                [0, 1].map(|a| tile.rect.end[a].min(other.end[a])),
+            );
             assert!(window.part(shared).unwrap() == tile.part(shared).unwrap(), "level {level}, {cell:?}");
         }
     }
     // Land across the origin, and its water to the sea.
     let level = 3;
-    let across = world.window(level, Rect { start: [-300, -300], end: [300, 300] }).unwrap();
+    let across = world.window(level, CellRect::from_corners([-300, -300], [300, 300])).unwrap();
     across.check(world.frame()).unwrap();
     assert!(across.ground.as_slice().iter().any(|z| z.metres() > 10.0));
     let way: Vec<_> = world.follow(level, -400.0, -900.0).unwrap().map(Result::unwrap).collect();
@@ -361,7 +363,7 @@ fn heights_between_centres_are_continuous_and_the_centres_own() {
                 assert_eq!(world.height_at(x, y, level).unwrap(), whole.ground[(i, j)].metres());
             }
             // Halfway between four, across the corner of four tiles.
-            let mean = halved(&whole.part(Rect::new([31, 31], [2, 2])).unwrap())[(0, 0)];
+            let mean = halved(&whole.part(CellRect::new([31, 31], [2, 2])).unwrap())[(0, 0)];
             let corner = 32.0 * width;
             assert!((world.height_at(corner, corner, level).unwrap() - mean).abs() < 1e-9);
             let [a, b] = [corner - 1e-9, corner + 1e-9].map(|x| world.height_at(x, 100.3, level).unwrap());
@@ -378,7 +380,7 @@ fn level_0_is_solved_once_tells_how_far_it_is_and_can_be_stopped() {
     let recipe = preset_recipe("hills", 64, Some(2));
     let world = World::open(&recipe).unwrap();
     assert_eq!(world.bytes(), 0);
-    let rect = Rect::new([10, 10], [20, 20]);
+    let rect = CellRect::new([10, 10], [20, 20]);
     let mut heard = vec![];
     let stopped = world.solve(2, rect, &mut |solving| {
         heard.push((solving.done, solving.of));
@@ -465,11 +467,11 @@ fn what_cannot_be_is_refused() {
     assert_eq!(error, "tile = row 4, column 0 of level 6: allowed is rows 0 to 3, columns 0 to 3");
     assert!(world.tile_at(1, [i64::MAX, i64::MIN]).is_err());
     let window = |level, rect| world.window(level, rect).unwrap_err().to_string();
-    assert!(window(1, Rect::new([3, 3], [0, 9])).starts_with("window = rows 3 to 3"));
-    assert!(window(14, Rect::new([0, 0], [1 << 19; 2])).contains("268435456 cells at most"));
-    assert!(window(3, Rect::new([250, 0], [10, 10])).contains("of rows 0 to 256, columns 0 to 256"));
-    assert!(window(0, Rect { start: [5, 5], end: [1, 1] }).starts_with("window"));
-    assert!(world.solve(1, Rect::new([-1, 0], [2, 2]), &mut unwatched).is_err());
+    assert!(window(1, CellRect::new([3, 3], [0, 9])).starts_with("window = rows 3 to 3"));
+    assert!(window(14, CellRect::new([0, 0], [1 << 19; 2])).contains("268435456 cells at most"));
+    assert!(window(3, CellRect::new([250, 0], [10, 10])).contains("of rows 0 to 256, columns 0 to 256"));
+    assert!(window(0, CellRect::from_corners([5, 5], [1, 1])).starts_with("window"));
+    assert!(world.solve(1, CellRect::new([-1, 0], [2, 2]), &mut unwatched).is_err());
     for side in [0, 15, 5000] {
         assert!(world.clone().with_tiles(side).is_err());
     }
@@ -493,7 +495,8 @@ fn odd_worlds_have_tiles_too() {
         for most in [0, 1, u64::MAX] {
             let world = World::over(&land, Rules::default(), 1).unwrap().with_cache(Cache::new(most));
             for level in [0, 1, 5] {
-                let [rows, cols] = world.frame().world(level).end.map(|n| n as f64 * world.frame().width(level));
+                let [rows, cols]: [f64; 2] =
+                    world.frame().world(level).end.map(|n| n as f64 * world.frame().width(level)).into();
                 let tile = world.tile(level, cols, rows / 2.0).unwrap();
                 tile.check(world.frame()).unwrap();
                 assert!(world.height_at(cols / 2.0, rows, level).unwrap().is_finite(), "{name}");
@@ -516,7 +519,7 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
     let level = 2;
     let least = 2.0 * world.least_river(1);
     let tiles = shuffled(&world, level, 1);
-    let mut lines: Vec<(Rect, Vec<thalweg::world::RiverLine>)> = vec![];
+    let mut lines: Vec<(CellRect<i64>, Vec<thalweg::world::RiverLine>)> = vec![];
     for tile in &tiles {
         let rect = world.rect_of(level, *tile);
         lines.push((rect, world.rivers(level, rect, least).unwrap()));

@@ -11,10 +11,11 @@ use crate::models::droplets::map::{LANES, Map};
 use crate::models::droplets::{Droplet, Droplets, Rules};
 use crate::process::brush::{Soil, Tally};
 use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::Height;
-use thalweg_refine::{Join, JoinPatch, Rect};
+use thalweg_refine::{Join, JoinPatch};
 
 /// Showers on a level: each runs over what the ones before have made, so that gullies draw water.
 pub(super) const SHOWERS: u32 = 3;
@@ -94,7 +95,7 @@ impl Join for Shower {
         SWEEPS
     }
 
-    fn want_all(&self, patch: &JoinPatch<'_>, cells: Rect, wanted: &mut Field<Height>) {
+    fn want_all(&self, patch: &JoinPatch<'_>, cells: CellRect<i64>, wanted: &mut Field<Height>) {
         let width = patch.width();
         let around = cells.grown(self.reach(patch.level(), width).into(), patch.world());
         let first = around.start.map(|first| first - RIM as i64);

@@ -14,9 +14,8 @@ use crate::process::coarse;
 use crate::process::particles::{self, Kernel, Patch, Planes};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Window;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{HARDNESS, PROTECT, Terrain};
+use thalweg_core::terrain::{CellRect, HARDNESS, PROTECT, Terrain};
 
 /// A droplet where it takes a step, or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -102,7 +101,7 @@ fn around(model: &Droplets, terrain: &Terrain, start: [f64; 2]) -> Terrain {
     if rows.is_empty() || cols.is_empty() {
         return terrain.clone();
     }
-    terrain.window(Window { start: [rows.start, cols.start], size: [rows.len(), cols.len()] })
+    terrain.window(CellRect::new([rows.start, cols.start], [rows.len(), cols.len()]))
 }
 
 /// The kernel of droplets with someone who looks on.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::kinds::KINDS;
 use super::{ForestRules, PlantSite, Tree, YOUNG, draw};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Window;
+use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::grid::Grid;
 
 /// Lattice squares along a patch of roots: more fill the ground no better.
@@ -52,7 +52,7 @@ pub fn stand_reach(rules: &ForestRules, cell: f64) -> f64 {
 /// Plants `years` after the first ones came to bare ground, on the cells `within` of a site that goes on [`stand_reach`] metres around them as far as the
 /// world does. Their cells count from the window's first one. A place of the world has the same plants whatever the window; on finer
 /// cells they stand at the same places, as far as the ground bears them there.
-pub fn stand(site: &PlantSite<'_>, rules: &ForestRules, years: u32, key: Key, within: Window) -> Vec<Tree> {
+pub fn stand(site: &PlantSite<'_>, rules: &ForestRules, years: u32, key: Key, within: CellRect) -> Vec<Tree> {
     let grown = closed(rules, years);
     let candidates = candidates(site, rules, key);
     let cell = site.grid.cell;
@@ -71,7 +71,7 @@ pub fn stand(site: &PlantSite<'_>, rules: &ForestRules, years: u32, key: Key, wi
         // As rows and columns of the world: then of the window.
         let at = one.place.map(|metres| metres / cell);
         let from = [0, 1].map(|axis| at[axis].floor() as i64 - first[axis]);
-        let inside = (0..2).all(|axis| (0..within.size[axis] as i64).contains(&from[axis]));
+        let inside = (0..2).all(|axis| (0..within.size()[axis] as i64).contains(&from[axis]));
         if !inside || one.key.and(3).unit() >= grown || !stays(one) {
             return None;
         }
@@ -204,14 +204,14 @@ mod tests {
     fn a_part_has_the_plants_of_the_whole_and_places_are_the_worlds() {
         let (rules, key, cell) = (ForestRules::default(), Key::new(7, "stand"), 2.0);
         let (grid, ground) = land([-60, 40], [200, 220], cell);
-        let whole = stand(&site(&grid, &ground), &rules, 250, key, Window { start: [0, 0], size: grid.size });
+        let whole = stand(&site(&grid, &ground), &rules, 250, key, CellRect::new([0, 0], grid.size));
         assert!(whole.len() > 200, "{}", whole.len());
         let reach = (stand_reach(&rules, cell) / cell).ceil() as usize;
         for (start, size) in [([50, 60], [70, 64]), ([30, 30], [20, 150]), ([100, 100], [1, 1])] {
             let first = start.map(|first| first - reach.min(first));
             let wide = [0, 1].map(|axis| (start[axis] + size[axis] + reach).min(grid.size[axis]) - first[axis]);
             let (own, part) = land([0, 1].map(|axis| grid.origin[axis] + first[axis] as i64), wide, cell);
-            let within = Window { start: [0, 1].map(|axis| start[axis] - first[axis]), size };
+            let within = CellRect::new([0, 1].map(|axis| start[axis] - first[axis]), size);
             let alone = stand(&site(&own, &part), &rules, 250, key, within);
             let there =
                 |tree: &&Tree| (0..2).all(|a| (start[a]..start[a] + size[a]).contains(&(tree.cell[a] as usize)));
@@ -226,7 +226,7 @@ mod tests {
         let rules = ForestRules { shares: [0.0, 1.0, 0.0, 0.0, 0.0, 0.0], ..ForestRules::default() };
         let grid = Grid::new([150, 150], 4.0).unwrap();
         let ground = Field::new(grid.size, Height::saturating(300.0));
-        let all = Window { start: [0, 0], size: grid.size };
+        let all = CellRect::new([0, 0], grid.size);
         let trees = stand(&site(&grid, &ground), &rules, 2000, Key::new(1, "full"), all);
         let most = rules.most(&grid);
         assert!((0.8..1.1).contains(&(trees.len() as f64 / most)), "{} of {most}", trees.len());

@@ -653,7 +653,7 @@ mod tests {
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         let deviation = (logs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / logs.len() as f64).sqrt();
         assert!(mean.abs() < 0.02 && (deviation - 0.08).abs() < 0.008, "{mean} {deviation}");
-        let part = thalweg_core::terrain::field::Window { start: [100, 37], size: [20, 30] };
+        let part = thalweg_core::terrain::CellRect::new([100, 37], [20, 30]);
         assert_eq!(jittered(&grid.window(part), 0.7, 0.08, 300.0, key), field.window(part));
     }
 }

@@ -351,7 +351,7 @@ impl Warp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::Window;
+    use thalweg_core::terrain::CellRect;
 
     fn bed(thickness: f64, hardness: f32, talus: f32) -> Bed {
         Bed { thickness, hardness, talus }
@@ -462,7 +462,7 @@ mod tests {
         let beds = [bed(500.0, 0.9, 70.0), bed(500.0, 0.1, 30.0)];
         let lie = Lie { warp: 60.0, wavelength: 900.0, seed: 3, ..Lie::default() };
         let whole = Strata::new(&beds, &lie, &grid()).unwrap();
-        let window = Window { start: [11, 23], size: [20, 31] };
+        let window = CellRect::new([11, 23], [20, 31]);
         let part = Strata::new(&beds, &lie, &grid().window(window)).unwrap();
         let fine = Strata::new(&beds, &lie, &Grid::new([180, 240], 25.0 / 3.0).unwrap()).unwrap();
         let (mut low, mut high) = (i32::MAX, i32::MIN);

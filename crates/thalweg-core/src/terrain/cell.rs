@@ -1,0 +1,482 @@
+//! [`Cell`] and [`CellRect`]: a cell by row and column, and a rectangle of cells.
+
+use std::fmt::{Debug, Display};
+use std::hash::Hash;
+use std::ops::{Index, IndexMut};
+
+use crate::base::error::{Error, Result};
+use crate::terrain::field::Size;
+
+/// A number of a row or column: `usize` counts the cells of a raster, `i64` the cells of a world, which has cells on both
+/// sides of its origin.
+pub trait CellIndex: Copy + Ord + Hash + Debug + Display + sealed::Sealed {
+    /// This row or column and `count` more; the largest number where that overflows.
+    #[must_use]
+    fn saturating_add_count(self, count: usize) -> Self;
+
+    /// The number of rows or columns from `start` to this one; 0 where this one does not come after `start`.
+    fn count_from(self, start: Self) -> usize;
+
+    /// The sum; the largest or smallest number where it overflows.
+    #[must_use]
+    fn saturating_add(self, other: Self) -> Self;
+
+    /// The difference; the largest or smallest number where it overflows.
+    #[must_use]
+    fn saturating_sub(self, other: Self) -> Self;
+
+    /// Twice the number; the largest or smallest number where it overflows.
+    #[must_use]
+    fn saturating_double(self) -> Self;
+
+    /// Half the number, rounded down.
+    #[must_use]
+    fn half_floor(self) -> Self;
+
+    /// Half the number, rounded up.
+    #[must_use]
+    fn half_ceil(self) -> Self;
+
+    /// The next row or column; `None` after the largest number.
+    fn next(self) -> Option<Self>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for usize {}
+    impl Sealed for i64 {}
+}
+
+impl CellIndex for usize {
+    #[inline]
+    fn saturating_add_count(self, count: usize) -> Self {
+        self.saturating_add(count)
+    }
+
+    #[inline]
+    fn count_from(self, start: Self) -> usize {
+        self.saturating_sub(start)
+    }
+
+    #[inline]
+    fn saturating_add(self, other: Self) -> Self {
+        self.saturating_add(other)
+    }
+
+    #[inline]
+    fn saturating_sub(self, other: Self) -> Self {
+        self.saturating_sub(other)
+    }
+
+    #[inline]
+    fn saturating_double(self) -> Self {
+        self.saturating_mul(2)
+    }
+
+    #[inline]
+    fn half_floor(self) -> Self {
+        self / 2
+    }
+
+    #[inline]
+    fn half_ceil(self) -> Self {
+        self.div_ceil(2)
+    }
+
+    #[inline]
+    fn next(self) -> Option<Self> {
+        self.checked_add(1)
+    }
+}
+
+impl CellIndex for i64 {
+    #[inline]
+    fn saturating_add_count(self, count: usize) -> Self {
+        self.saturating_add_unsigned(count as u64)
+    }
+
+    #[inline]
+    fn count_from(self, start: Self) -> usize {
+        self.saturating_sub(start).max(0) as usize
+    }
+
+    #[inline]
+    fn saturating_add(self, other: Self) -> Self {
+        self.saturating_add(other)
+    }
+
+    #[inline]
+    fn saturating_sub(self, other: Self) -> Self {
+        self.saturating_sub(other)
+    }
+
+    #[inline]
+    fn saturating_double(self) -> Self {
+        self.saturating_mul(2)
+    }
+
+    #[inline]
+    fn half_floor(self) -> Self {
+        self.div_euclid(2)
+    }
+
+    #[inline]
+    fn half_ceil(self) -> Self {
+        self.saturating_add(1).div_euclid(2)
+    }
+
+    #[inline]
+    fn next(self) -> Option<Self> {
+        self.checked_add(1)
+    }
+}
+
+/// A cell by its row, counted southward, and its column, counted eastward.
+///
+/// Cells are ordered as a raster stores them: row by row from the north, west to east in each row. `cell[0]` is the row
+/// and `cell[1]` the column, for code that treats both axes alike.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::Cell;
+/// use thalweg_core::terrain::field::Field;
+///
+/// let cell = Cell::new(1, 2);
+/// assert_eq!(cell, Cell { row: 1, col: 2 });
+/// assert_eq!(cell, Cell::from([1, 2]));
+/// assert_eq!((cell[0], cell[1]), (1, 2));
+///
+/// let squares = Field::generate([3, 4], |row, col| row * col);
+/// assert_eq!(squares[cell], 2);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Cell<T = usize> {
+    /// The row, counted southward.
+    pub row: T,
+    /// The column, counted eastward.
+    pub col: T,
+}
+
+impl<T> Cell<T> {
+    /// The cell in this row and column.
+    #[inline]
+    pub const fn new(row: T, col: T) -> Self {
+        Self { row, col }
+    }
+
+    /// The cell whose row and column `f` computes from this one's.
+    #[inline]
+    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Cell<U> {
+        Cell { row: f(self.row), col: f(self.col) }
+    }
+}
+
+impl<T> Index<usize> for Cell<T> {
+    type Output = T;
+
+    /// The row for axis 0, the column for axis 1.
+    #[inline]
+    fn index(&self, axis: usize) -> &T {
+        match axis {
+            0 => &self.row,
+            1 => &self.col,
+            _ => panic!("axis {axis}: 0 (rows) or 1 (columns)"),
+        }
+    }
+}
+
+impl<T> IndexMut<usize> for Cell<T> {
+    #[inline]
+    fn index_mut(&mut self, axis: usize) -> &mut T {
+        match axis {
+            0 => &mut self.row,
+            1 => &mut self.col,
+            _ => panic!("axis {axis}: 0 (rows) or 1 (columns)"),
+        }
+    }
+}
+
+impl<T> From<[T; 2]> for Cell<T> {
+    /// From a row and a column, in this order.
+    #[inline]
+    fn from([row, col]: [T; 2]) -> Self {
+        Self { row, col }
+    }
+}
+
+impl<T> From<Cell<T>> for [T; 2] {
+    /// The row and the column, in this order.
+    #[inline]
+    fn from(cell: Cell<T>) -> Self {
+        [cell.row, cell.col]
+    }
+}
+
+/// A half-open rectangle of cells: those from `start` on whose row and column are before `end`'s.
+///
+/// `CellRect` is a rectangle of a raster's cells, `CellRect<i64>` one of world cells of a level. A rectangle whose end does
+/// not come after its start, in rows or columns, holds no cell.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::{Cell, CellRect};
+///
+/// let tile = CellRect::new([4, 0], [2, 3]);
+/// assert_eq!(tile.end, Cell::new(6, 3));
+/// assert_eq!(tile.size(), [2, 3]);
+/// assert_eq!(tile.cells().next(), Some(Cell::new(4, 0)));
+///
+/// // A halo of one cell, as far as the raster goes.
+/// let raster = CellRect::new([0, 0], [8, 8]);
+/// assert_eq!(tile.grown(1, raster), CellRect::from_corners([3, 0], [7, 4]));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct CellRect<T = usize> {
+    /// The first row and column.
+    pub start: Cell<T>,
+    /// The row and column after the last.
+    pub end: Cell<T>,
+}
+
+impl<T: CellIndex> CellRect<T> {
+    /// The rectangle of `size` rows and columns from `start` on. An end that overflows is the largest number.
+    #[inline]
+    pub fn new(start: impl Into<Cell<T>>, size: Size) -> Self {
+        let start = start.into();
+        let end = Cell::new(start.row.saturating_add_count(size[0]), start.col.saturating_add_count(size[1]));
+        Self { start, end }
+    }
+
+    /// The rectangle from `start` to before `end`.
+    #[inline]
+    pub fn from_corners(start: impl Into<Cell<T>>, end: impl Into<Cell<T>>) -> Self {
+        Self { start: start.into(), end: end.into() }
+    }
+
+    /// The rectangle of one cell.
+    #[inline]
+    pub fn from_cell(cell: impl Into<Cell<T>>) -> Self {
+        Self::new(cell, [1, 1])
+    }
+
+    /// Number of rows; 0 where the end does not come after the start.
+    #[inline]
+    pub fn rows(&self) -> usize {
+        self.end.row.count_from(self.start.row)
+    }
+
+    /// Number of columns; 0 where the end does not come after the start.
+    #[inline]
+    pub fn cols(&self) -> usize {
+        self.end.col.count_from(self.start.col)
+    }
+
+    /// Number of rows and of columns.
+    #[inline]
+    pub fn size(&self) -> Size {
+        [self.rows(), self.cols()]
+    }
+
+    /// Returns true if the rectangle holds no cell.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.rows() == 0 || self.cols() == 0
+    }
+
+    /// Returns true if `other` lies inside this rectangle; its corners count, even where it is empty.
+    #[inline]
+    pub fn contains(&self, other: &Self) -> bool {
+        (0..2).all(|axis| self.start[axis] <= other.start[axis] && other.end[axis] <= self.end[axis])
+    }
+
+    /// Returns true if `cell` is one of the rectangle's cells.
+    #[inline]
+    pub fn contains_cell(&self, cell: impl Into<Cell<T>>) -> bool {
+        let cell = cell.into();
+        (0..2).all(|axis| self.start[axis] <= cell[axis] && cell[axis] < self.end[axis])
+    }
+
+    /// The rectangle with a halo of `by` cells on each side, as far as `within` goes.
+    #[inline]
+    #[must_use]
+    pub fn grown(&self, by: T, within: Self) -> Self {
+        Self { start: self.start.map(|x| x.saturating_sub(by)), end: self.end.map(|x| x.saturating_add(by)) }
+            .intersect(within)
+    }
+
+    /// The cells that are in both rectangles. Its end may come before its start where there are none.
+    #[inline]
+    #[must_use]
+    pub fn intersect(&self, other: Self) -> Self {
+        Self {
+            start: Cell::new(self.start.row.max(other.start.row), self.start.col.max(other.start.col)),
+            end: Cell::new(self.end.row.min(other.end.row), self.end.col.min(other.end.col)),
+        }
+    }
+
+    /// The smallest rectangle that contains both.
+    #[inline]
+    #[must_use]
+    pub fn union(&self, other: Self) -> Self {
+        Self {
+            start: Cell::new(self.start.row.min(other.start.row), self.start.col.min(other.start.col)),
+            end: Cell::new(self.end.row.max(other.end.row), self.end.col.max(other.end.col)),
+        }
+    }
+
+    /// The cells of the next finer level, half as wide, that make up this rectangle.
+    #[inline]
+    #[must_use]
+    pub fn finer(&self) -> Self {
+        Self { start: self.start.map(T::saturating_double), end: self.end.map(T::saturating_double) }
+    }
+
+    /// The cells of the next coarser level, twice as wide, that this rectangle touches.
+    #[inline]
+    #[must_use]
+    pub fn coarser(&self) -> Self {
+        Self { start: self.start.map(T::half_floor), end: self.end.map(T::half_ceil) }
+    }
+
+    /// The rectangle's cells, row by row from the north, west to east in each row.
+    pub fn cells(&self) -> impl Iterator<Item = Cell<T>> + use<T> {
+        let Self { start, end } = *self;
+        let rows = std::iter::successors((start.row < end.row).then_some(start.row), move |row| {
+            row.next().filter(|row| *row < end.row)
+        });
+        rows.flat_map(move |row| {
+            let cols = std::iter::successors((start.col < end.col).then_some(start.col), move |col| {
+                col.next().filter(|col| *col < end.col)
+            });
+            cols.map(move |col| Cell { row, col })
+        })
+    }
+
+    /// Refuses a rectangle that is empty or not inside `within`; `name` is what the rectangle is called in the message.
+    ///
+    /// # Errors
+    /// When it is one of these, naming its rows and columns.
+    pub fn check(&self, name: &str, within: Self) -> Result<()> {
+        if !self.is_empty() && within.contains(self) {
+            return Ok(());
+        }
+        let Self { start, end } = within;
+        let allowed =
+            format!("1 cell or more of rows {} to {}, columns {} to {}", start.row, end.row, start.col, end.col);
+        Err(Error::value(name, self.describe(), allowed))
+    }
+
+    /// The rectangle in words, for messages: `rows 0 to 4, columns 2 to 9`, each with the end that is not in it.
+    pub fn describe(&self) -> String {
+        let Self { start, end } = self;
+        format!("rows {} to {}, columns {} to {}", start.row, end.row, start.col, end.col)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All rectangles with corners between −2 and 2, among them empty ones and ones that end before they start.
+    fn rects() -> Vec<CellRect<i64>> {
+        let corners = |n: i64| Cell::new(n / 5 - 2, n % 5 - 2);
+        (0..625).map(|n| CellRect::from_corners(corners(n / 25), corners(n % 25))).collect()
+    }
+
+    /// The cells of a rectangle, found by asking each cell around.
+    fn asked(rect: &CellRect<i64>) -> Vec<Cell<i64>> {
+        let around = CellRect::from_corners([-12, -12], [12, 12]);
+        around.cells().filter(|cell| rect.contains_cell(*cell)).collect()
+    }
+
+    #[test]
+    fn cells_are_those_that_a_rectangle_contains() {
+        for rect in rects() {
+            let cells: Vec<_> = rect.cells().collect();
+            assert_eq!(cells, asked(&rect), "{rect:?}");
+            assert_eq!(cells.len(), rect.rows() * rect.cols());
+            assert_eq!(cells.is_empty(), rect.is_empty());
+            assert_eq!(rect.size(), [rect.rows(), rect.cols()]);
+            if !rect.is_empty() {
+                assert_eq!(CellRect::new(rect.start, rect.size()), rect);
+            }
+        }
+    }
+
+    #[test]
+    fn operations_on_two_rectangles_agree_with_their_cells() {
+        for a in rects() {
+            for b in rects().into_iter().step_by(3) {
+                let (of_a, of_b) = (asked(&a), asked(&b));
+                let both: Vec<_> = of_a.iter().copied().filter(|cell| of_b.contains(cell)).collect();
+                assert_eq!(a.intersect(b).cells().collect::<Vec<_>>(), both, "{a:?} {b:?}");
+                assert_eq!(a.check("window", b).is_ok(), !of_a.is_empty() && both == of_a, "{a:?} {b:?}");
+                if !of_a.is_empty() && !of_b.is_empty() {
+                    assert_eq!(b.contains(&a), both == of_a);
+                    let union = a.union(b);
+                    assert!(union.contains(&a) && union.contains(&b));
+                    for axis in 0..2 {
+                        let all = || of_a.iter().chain(&of_b).map(|cell| cell[axis]);
+                        assert_eq!(Some(union.start[axis]), all().min());
+                        assert_eq!(Some(union.end[axis] - 1), all().max());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_halo_is_every_cell_near_enough_and_within() {
+        let within = CellRect::from_corners([-3, -1], [2, 9]);
+        for rect in rects().into_iter().filter(|rect| !rect.is_empty()) {
+            for by in 0..4 {
+                let near =
+                    |cell: &Cell<i64>| rect.cells().any(|own| (0..2).all(|axis| (own[axis] - cell[axis]).abs() <= by));
+                let halo: Vec<_> = within.cells().filter(near).collect();
+                assert_eq!(rect.grown(by, within).cells().collect::<Vec<_>>(), halo, "{rect:?} {by}");
+            }
+        }
+    }
+
+    #[test]
+    fn levels_halve_and_double_cells() {
+        for rect in rects().into_iter().filter(|rect| !rect.is_empty()) {
+            let parent = |cell: Cell<i64>| cell.map(|x| x.div_euclid(2));
+            assert!(rect.finer().cells().all(|cell| rect.contains_cell(parent(cell))));
+            assert_eq!(rect.finer().cells().count(), 4 * rect.cells().count());
+            let mut touched: Vec<_> = rect.cells().map(parent).collect();
+            touched.sort_unstable();
+            touched.dedup();
+            assert_eq!(rect.coarser().cells().collect::<Vec<_>>(), touched, "{rect:?}");
+            assert_eq!(rect.finer().coarser(), rect);
+        }
+    }
+
+    #[test]
+    fn numbers_at_the_ends_of_their_range_do_not_overflow() {
+        let whole = CellRect::from_corners([i64::MIN; 2], [i64::MAX; 2]);
+        assert_eq!(whole.grown(9, whole), whole);
+        assert_eq!(whole.finer(), whole);
+        assert_eq!(whole.size(), [i64::MAX as usize; 2]);
+        assert_eq!(CellRect::new([i64::MAX - 1; 2], [9, 9]).cells().count(), 1);
+        assert_eq!(CellRect::new([usize::MAX - 1; 2], [9, 9]).size(), [1, 1]);
+        assert_eq!(CellRect::new([1_usize, 2], [3, 3]).grown(2, CellRect::new([0, 0], [9, 9])).start, Cell::new(0, 0));
+    }
+
+    #[test]
+    fn a_refusal_names_the_rectangle_and_its_bounds() {
+        let message = CellRect::new([3_usize, 5], [4, 0]).check("window", CellRect::new([0, 0], [9, 9])).unwrap_err();
+        let message = message.to_string();
+        assert!(message.contains("window") && message.contains("rows 3 to 7, columns 5 to 5"), "{message}");
+        assert!(message.contains("rows 0 to 9, columns 0 to 9"), "{message}");
+    }
+
+    #[test]
+    fn cells_convert_to_arrays_in_the_order_of_rows_and_columns() {
+        let mut cell = Cell::from([3, 7]);
+        assert_eq!((cell.row, cell.col), (3, 7));
+        cell[1] += 1;
+        assert_eq!(<[i32; 2]>::from(cell), [3, 8]);
+        assert!(Cell::new(1, 9) < Cell::new(2, 0));
+    }
+}
