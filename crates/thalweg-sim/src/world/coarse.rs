@@ -27,7 +27,7 @@ pub trait Coarse: Send + Sync {
     /// downstream, beyond the window's rim, too.
     ///
     /// # Errors
-    /// A rectangle that is empty, not inside the world, or of too many cells ([`Rect::check`]); what cannot be solved, and
+    /// A rectangle that is empty, not inside the world, or of too many cells (`check_window`); what cannot be solved, and
     /// [`Error::Stopped`].
     fn window(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<LocalWindow>;
 
