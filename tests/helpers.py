@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PRESETS = ROOT / "crates/thalweg/presets"
+PRESETS = ROOT / "crates/thalweg-sim/presets"
 #: A real elevation model, with cells of 90 m in EPSG:32616.
 JACKSBORO = PRESETS / "jacksboro.tif"
 

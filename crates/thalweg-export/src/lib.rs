@@ -1,4 +1,18 @@
 //! Folders of files: worlds, surveys of drainage, tiles of worlds without end, and exports for engines and GIS.
+//!
+//! ```
+//! use thalweg_export::world_folder;
+//! use thalweg_io::MemoryFiles;
+//! use thalweg_sim::{presets, run::Run};
+//!
+//! let mut recipe = presets::find("hills")?;
+//! recipe.cells = 32;
+//! let mut run = Run::new(recipe)?;
+//! while run.step()?.is_some() {}
+//! let files = MemoryFiles::default();
+//! world_folder::export(&run, files.path("world"))?;
+//! # Ok::<(), thalweg_core::base::error::Error>(())
+//! ```
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]

@@ -5,6 +5,21 @@
 //! is `k ^ 4`. Equals among neighbours are told apart by a hash of the world cell ([`Land::pick`]), never by the order
 //! of a scan. Where the grid's edges are looped, neighbours are those of its
 //! [`Topology`](thalweg_core::terrain::grid::Topology): functions here know no seam.
+//!
+//! # Examples
+//! ```
+//! use thalweg_core::terrain::{Terrain, grid::Grid};
+//! use thalweg_flow::{Drainage, Land};
+//!
+//! // A pit of 1 m in a slope that falls to the east; cells are 10 m wide.
+//! let heights = [9.0, 8.0, 7.0, 9.0, 5.0, 6.0, 9.0, 8.0, 7.0];
+//! let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
+//! let drainage = Drainage::of(&Land::of(&terrain));
+//! assert_eq!(drainage.filled()[(1, 1)].metres(), 6.0);
+//! // The pit's cell and the one above it drain through the cell at the edge.
+//! assert!(drainage.cells()[(1, 2)] >= 2);
+//! # Ok::<(), thalweg_core::base::error::Error>(())
+//! ```
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]

@@ -4,6 +4,19 @@
 //! in [`load`]; [`save`] goes the other way. Each format has a file of its own here. Whatever the bytes are, the readers
 //! return an error and never panic, and what a header claims is weighed against the limit [`MAX_CELLS`] and against
 //! what so many bytes can hold before memory is taken.
+//!
+//! # Examples
+//! ```
+//! use thalweg_core::terrain::{Terrain, grid::Grid};
+//! use thalweg_io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
+//!
+//! let terrain = Terrain::from_metres(Grid::new([2, 2], 30.0)?, &[0.0, 10.0, 20.0, 30.0])?;
+//! let files = MemoryFiles::default();
+//! save(files.path("dem.tif"), &terrain, &SaveOptions::default())?;
+//! let loaded = load(files.path("dem.tif"), &LoadOptions::default())?;
+//! assert_eq!(loaded.terrain.ground, terrain.ground);
+//! # Ok::<(), thalweg_core::base::error::Error>(())
+//! ```
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]

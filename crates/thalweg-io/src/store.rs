@@ -28,15 +28,16 @@ pub enum FileStore {
 /// relative to the one root.
 ///
 /// ```
-/// use thalweg::io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
-/// use thalweg::{Grid, Terrain};
+/// use thalweg_io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
+/// use thalweg_core::terrain::grid::Grid;
+/// use thalweg_core::terrain::Terrain;
 ///
 /// let files = MemoryFiles::default();
 /// let terrain = Terrain::from_metres(Grid::new([2, 3], 30.0)?, &[5.0; 6])?;
 /// save(files.path("land/height.tif"), &terrain, &SaveOptions::default())?;
 /// assert_eq!(load(files.path("land/height.tif"), &LoadOptions::default())?.terrain.ground, terrain.ground);
 /// assert!(files.get("land/height.tif").is_some_and(|bytes| bytes.starts_with(b"II*\0")));
-/// # Ok::<(), thalweg::Error>(())
+/// # Ok::<(), thalweg_core::base::error::Error>(())
 /// ```
 #[derive(Clone, Default)]
 pub struct MemoryFiles(Arc<Mutex<BTreeMap<PathBuf, Arc<[u8]>>>>);

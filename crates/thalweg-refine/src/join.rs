@@ -31,9 +31,12 @@ pub const MOST_SWEEPS: u32 = 64;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use thalweg::base::rng::Key;
-/// use thalweg::local::{Join, Joins, LocalWindow, JoinPatch, Rules, refine};
-/// use thalweg::{Field, Grid, Height, Terrain};
+/// use thalweg_core::base::rng::Key;
+/// use thalweg_refine::{Join, Joins, LocalWindow, JoinPatch, Rules, refine};
+/// use thalweg_core::terrain::field::Field;
+/// use thalweg_core::terrain::grid::Grid;
+/// use thalweg_core::terrain::height::Height;
+/// use thalweg_core::terrain::Terrain;
 ///
 /// #[derive(Debug)]
 /// struct Ripples;
@@ -49,7 +52,7 @@ pub const MOST_SWEEPS: u32 = 64;
 ///     }
 /// }
 ///
-/// # fn main() -> thalweg::Result<()> {
+/// # fn main() -> thalweg_core::base::error::Result<()> {
 /// let mut terrain = Terrain::new(Grid::new([32, 32], 30.0)?);
 /// terrain.ground = Field::generate([32, 32], |i, j| Height::saturating(3.0 * i as f64 + 0.1 * (j as f64 - 16.0).powi(2)));
 /// let (frame, first) = LocalWindow::of(&terrain)?;

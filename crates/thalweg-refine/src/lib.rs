@@ -60,6 +60,22 @@
 //! Levees stand only where nothing drains over them, and behind them lies no swamp. Meanders do not cut off. Ways lie in the blocks of a cell
 //! and of its receiver: what eight directions level 0's rivers have, finer ones would keep, so its ground is bent first
 //! ([`LocalWindow::bent`]). Concavity may be far off a global build's.
+//!
+//! # Examples
+//! ```
+//! use thalweg_core::terrain::{Terrain, grid::Grid};
+//! use thalweg_refine::{LocalWindow, Rules, key, refine};
+//!
+//! // A valley that falls to the south; cells are 100 m wide.
+//! let height = |k: usize| 900.0 - 10.0 * (k / 64) as f32 + 4.0 * ((k % 64) as f32 - 32.0).abs();
+//! let heights: Vec<f32> = (0..64 * 64).map(height).collect();
+//! let terrain = Terrain::from_metres(Grid::new([64, 64], 100.0)?, &heights)?;
+//! let (frame, level_0) = LocalWindow::bent(&terrain, &Rules::default())?;
+//! // Level 1 has cells of half the width.
+//! let level_1 = refine(&frame, &Rules::default(), key(1), &level_0, frame.world(1))?;
+//! assert_eq!(level_1.size(), [128, 128]);
+//! # Ok::<(), thalweg_core::base::error::Error>(())
+//! ```
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]

@@ -2,9 +2,12 @@
 //!
 //! ```
 //! use thalweg_core::terrain::{Terrain, grid::Grid};
+//! use thalweg_render::pictures::shade::{ShadeOptions, shade};
 //!
-//! let terrain = Terrain::from_metres(Grid::new([2, 2], 30.0)?, &[0.0, 10.0, 20.0, 30.0])?;
-//! assert_eq!(terrain.grid.size, [2, 2]);
+//! let heights: Vec<f32> = (0..64 * 64).map(|k| (k / 64) as f32).collect();
+//! let terrain = Terrain::from_metres(Grid::new([64, 64], 30.0)?, &heights)?;
+//! let png = shade(&terrain, &ShadeOptions::default())?.png();
+//! assert!(png.is_ok());
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 

@@ -6,6 +6,22 @@
 //!
 //! Lines never touch but where one joins another, and each has a path of cells of its own: so what holds of lines (no crossing,
 //! no water that runs uphill) holds of the cells as well.
+//!
+//! # Examples
+//! ```
+//! use thalweg_core::base::rng::Key;
+//! use thalweg_core::terrain::{Terrain, grid::Grid};
+//! use thalweg_flow::Land;
+//! use thalweg_rivers::{Design, Site, plan};
+//!
+//! // A valley that falls to the south; cells are 100 m wide.
+//! let height = |k: usize| 900.0 - 10.0 * (k / 64) as f32 + 4.0 * ((k % 64) as f32 - 32.0).abs();
+//! let heights: Vec<f32> = (0..64 * 64).map(height).collect();
+//! let terrain = Terrain::from_metres(Grid::new([64, 64], 100.0)?, &heights)?;
+//! let network = plan(&Site::of(Land::of(&terrain)), &Design::default(), Key::new(1, "example"))?;
+//! assert!(!network.rivers.is_empty());
+//! # Ok::<(), thalweg_core::base::error::Error>(())
+//! ```
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]

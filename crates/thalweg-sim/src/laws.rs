@@ -2,10 +2,10 @@
 //! alone, mass to the unit, no panic whatever the ground.
 //!
 //! ```
-//! use thalweg::laws;
-//! use thalweg::models::thermal::Thermal;
+//! use thalweg_sim::laws;
+//! use thalweg_models::models::thermal::Thermal;
 //!
-//! # fn main() -> thalweg::Result<()> {
+//! # fn main() -> thalweg_core::base::error::Result<()> {
 //! for law in laws::LAWS {
 //!     law.check(&Thermal { distance: 90.0, ..Thermal::default() })?;
 //! }

@@ -14,7 +14,7 @@
 //! let spec = StoreSpec::new([100, 150], 64, 30.0, "a recipe's hash", vec![height]);
 //! let store = Store::create(&folder.path().join("world.zarr"), spec, Access::Alone)?;
 //! for tile in store.todo("height")? {
-//!     let cells = store.spec().window(tile)?.size;
+//!     let cells = store.spec().window(tile)?.size();
 //!     store.write_tile("height", tile, &Samples::F32(vec![tile as f32; cells[0] * cells[1]]))?;
 //! }
 //! let layer = store.layer("height")?;

@@ -11,6 +11,19 @@
 //!
 //! Nothing here is approximate. What reaches over tiles (levels of depressions, distances over flats, counts, basins, streams, lakes)
 //! goes through borders alone, and a summary holds all that others can ask of a tile.
+//!
+//! # Examples
+//! ```
+//! use thalweg_core::terrain::{Terrain, grid::Grid};
+//! use thalweg_export::survey::SurveyOptions;
+//! use thalweg_tiled::memory::drain_in_memory;
+//!
+//! let heights: Vec<f32> = (0..64 * 64).map(|k| ((k / 64) + (k % 64)) as f32).collect();
+//! let terrain = Terrain::from_metres(Grid::new([64, 64], 30.0)?, &heights)?;
+//! let drained = drain_in_memory(&terrain, &SurveyOptions::default(), 16, |_| {}, |_| {})?;
+//! assert!(drained.streams.iter().all(|stream| stream.order >= 1));
+//! # Ok::<(), thalweg_core::base::error::Error>(())
+//! ```
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]

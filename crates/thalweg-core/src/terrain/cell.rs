@@ -221,7 +221,7 @@ impl<T> From<Cell<T>> for [T; 2] {
 /// ```
 /// use thalweg_core::terrain::{Cell, CellRect};
 ///
-/// let tile = CellRect::new([4, 0], [2, 3]);
+/// let tile = CellRect::new([4_usize, 0], [2, 3]);
 /// assert_eq!(tile.end, Cell::new(6, 3));
 /// assert_eq!(tile.size(), [2, 3]);
 /// assert_eq!(tile.cells().next(), Some(Cell::new(4, 0)));

@@ -6,8 +6,11 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use thalweg::export::{Export, ExportOptions, ExportTarget};
-//! use thalweg::{Field, Grid, Height, Terrain};
+//! use thalweg_export::export::{Export, ExportOptions, ExportTarget};
+//! use thalweg_core::terrain::field::Field;
+//! use thalweg_core::terrain::grid::Grid;
+//! use thalweg_core::terrain::height::Height;
+//! use thalweg_core::terrain::Terrain;
 //!
 //! let ground = Field::generate([100, 100], |i, j| Height::saturating((i * j) as f64 / 10.0));
 //! let terrain = Terrain::from_ground(Grid::new([100, 100], 10.0)?, ground)?;
@@ -18,7 +21,7 @@
 //! let done = export.finish()?;
 //! assert_eq!(done.manifest["samples"], serde_json::json!([129, 129]));
 //! assert!(done.how.contains("Resolution 129"));
-//! # Ok::<(), thalweg::Error>(())
+//! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 
 mod beside;

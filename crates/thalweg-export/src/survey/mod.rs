@@ -1,8 +1,11 @@
 //! [`Survey`]: all that is worked out of where water goes on an elevation model, in one call; and [its folder](Survey::draft) for GIS.
 //!
 //! ```
-//! use thalweg::survey::{Survey, SurveyOptions};
-//! use thalweg::{Field, Grid, Height, Terrain};
+//! use thalweg_export::survey::{Survey, SurveyOptions};
+//! use thalweg_core::terrain::field::Field;
+//! use thalweg_core::terrain::grid::Grid;
+//! use thalweg_core::terrain::height::Height;
+//! use thalweg_core::terrain::Terrain;
 //!
 //! // A valley that falls to the south, with a hollow in it.
 //! let metres = |i: usize, j: usize| 50.0 - i as f64 + 2.0 * j.abs_diff(10) as f64 - if (i, j) == (15, 10) { 3.0 } else { 0.0 };
@@ -17,7 +20,7 @@
 //! let folder = tempfile::tempdir().unwrap();
 //! survey.draft(folder.path(), &terrain, None)?.commit(&[])?;
 //! assert!(folder.path().join("streams.geojson").is_file() && folder.path().join("drain.json").is_file());
-//! # Ok::<(), thalweg::Error>(())
+//! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 
 mod files;

@@ -2,7 +2,9 @@
 //! speaks for all of them.
 //!
 //! ```
-//! use thalweg::{Run, presets, world_folder};
+//! use thalweg_sim::run::Run;
+//! use thalweg_sim::presets;
+//! use thalweg_export::world_folder;
 //!
 //! let folder = tempfile::tempdir().unwrap();
 //! let mut recipe = presets::find("hills")?;
@@ -15,7 +17,7 @@
 //! let (terrain, _) = world_folder::read(folder.path(), &Default::default())?;
 //! assert_eq!(terrain.grid.size, run.terrain().grid.size);
 //! assert_eq!(world_folder::recipe_of(folder.path())?.unwrap().hash(), run.recipe().hash());
-//! # Ok::<(), thalweg::Error>(())
+//! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 
 mod begin;

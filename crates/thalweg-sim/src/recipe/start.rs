@@ -15,8 +15,8 @@ use thalweg_core::base::error::{Error, Result};
 /// [`Recipe`] that change one.
 ///
 /// ```
-/// use thalweg::Recipe;
-/// use thalweg::recipe::Start;
+/// use thalweg_sim::recipe::Recipe;
+/// use thalweg_sim::recipe::Start;
 ///
 /// let recipe = Recipe::parse("extent = [8000.0, 6000.0]\nmargin = 0.05\n")?;
 /// assert!(matches!(recipe.start, Start::Synthetic { extent: [8000.0, 6000.0], margin: 0.05, .. }));
@@ -24,7 +24,7 @@ use thalweg_core::base::error::{Error, Result};
 /// // The grid of an elevation model is the file's, so there is no ground around it to build.
 /// let error = Recipe::parse("from = \"dem.tif\"\nmargin = 0.05\n").err().unwrap();
 /// assert!(error.to_string().contains("`margin` only applies to a recipe with `extent`"));
-/// # Ok::<(), thalweg::Error>(())
+/// # Ok::<(), thalweg_core::base::error::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Start {

@@ -5,8 +5,10 @@
 //! recipe tells it, and a fresh run of that recipe comes to the same bits. The one exception is [`Session::edit_live`].
 //!
 //! ```
-//! use thalweg::recipe::strokes::{Stroke, Tool};
-//! use thalweg::{Result, Session, presets};
+//! use thalweg_sim::recipe::strokes::{Stroke, Tool};
+//! use thalweg_core::base::error::Result;
+//! use thalweg_sim::session::Session;
+//! use thalweg_sim::presets;
 //!
 //! # fn main() -> Result<()> {
 //! let mut recipe = presets::find("hills")?;

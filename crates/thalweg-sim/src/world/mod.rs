@@ -4,7 +4,8 @@
 //! of it by [`local`], tile by tile, the same bits whatever was asked for before.
 //!
 //! ```
-//! use thalweg::{World, presets};
+//! use thalweg_sim::world::World;
+//! use thalweg_sim::presets;
 //!
 //! let mut recipe = presets::find("hills")?;
 //! recipe.cells = 32;
@@ -13,9 +14,9 @@
 //! let tile = world.tile(3, 5000.0, 6000.0)?;
 //! assert_eq!(tile.level, 3);
 //! // Water is followed to where it leaves.
-//! let way: Vec<_> = world.follow(3, 5000.0, 6000.0)?.collect::<thalweg::Result<_>>()?;
+//! let way: Vec<_> = world.follow(3, 5000.0, 6000.0)?.collect::<thalweg_core::base::error::Result<_>>()?;
 //! assert!(way.last().unwrap().end.is_some());
-//! # Ok::<(), thalweg::Error>(())
+//! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 
 mod around;

@@ -5,14 +5,15 @@
 //! beds of rivers and lakes are wet. [`MATERIALS`] declares each; [`TextureRules`] are what a recipe says of climate and colours.
 //!
 //! ```
-//! use thalweg::products::textures::{TextureOptions, TextureRules, Textures};
-//! use thalweg::rocks::Rock;
-//! use thalweg::{Grid, Terrain};
+//! use thalweg_render::products::textures::{TextureOptions, TextureRules, Textures};
+//! use thalweg_models::rocks::Rock;
+//! use thalweg_core::terrain::grid::Grid;
+//! use thalweg_core::terrain::Terrain;
 //!
 //! let mut terrain = Terrain::new(Grid::new([16, 16], 10.0)?);
 //! let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &TextureOptions::default())?;
 //! assert!(textures.weights.as_slice().iter().all(|cell| cell.iter().map(|w| u32::from(*w)).sum::<u32>() == 255));
-//! # Ok::<(), thalweg::Error>(())
+//! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 
 mod albedo;
