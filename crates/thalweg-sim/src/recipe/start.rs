@@ -55,6 +55,8 @@ pub enum Start {
         levels: Levels,
         /// How the continents are distributed.
         scatter: Scatter,
+        /// Where a build of the recipe alone, without its neighbours, lies on Earth.
+        place: Option<WorldPlace>,
     },
     /// A terrain that the caller passes to [`Run::over`](crate::run::Run::over).
     Given,
@@ -229,15 +231,21 @@ impl Recipe {
 
     /// The position on Earth that a synthetic world is given, if any.
     pub fn place(&self) -> Option<WorldPlace> {
-        if let Start::Synthetic { place, .. } = self.start { place } else { None }
+        match self.start {
+            Start::Synthetic { place, .. } | Start::Continents { place, .. } => place,
+            _ => None,
+        }
     }
 
     /// Gives a synthetic world a position on Earth.
     ///
     /// # Errors
-    /// When the recipe has no extent, or is one of continents.
+    /// When the recipe has no extent.
     pub fn set_place(&mut self, place: WorldPlace) -> Result<()> {
-        let slot = if let Start::Synthetic { place, .. } = &mut self.start { Some(place) } else { None };
+        let slot = match &mut self.start {
+            Start::Synthetic { place, .. } | Start::Continents { place, .. } => Some(place),
+            _ => None,
+        };
         is_put(slot, Some(place), None)
             .then_some(())
             .ok_or_else(|| self.only_with_extent("place", "the elevation model has its own georeference"))
@@ -251,26 +259,19 @@ impl Recipe {
     /// Makes a synthetic world one of the continents of an endless world, or distributes them in another way.
     ///
     /// # Errors
-    /// When the recipe has no extent, or has a margin, a cut or a position on Earth, which continents have not.
+    /// When the recipe has no extent, or has a margin or a cut, which continents have not.
     pub fn set_continents(&mut self, scatter: Scatter) -> Result<()> {
-        let (extent, levels) = match self.start {
-            Start::Continents { extent, levels, .. } => (extent, levels),
-            Start::Synthetic { extent, levels, margin: 0.0, cut: [0, 0], place: None } => (extent, levels),
-            Start::Synthetic { margin, cut, .. } => {
-                let key = if margin != 0.0 {
-                    "margin"
-                } else if cut != [0, 0] {
-                    "cut"
-                } else {
-                    "place"
-                };
-                return Err(not_of_continents(key));
+        let (extent, levels, place) = match self.start {
+            Start::Continents { extent, levels, place, .. } => (extent, levels, place),
+            Start::Synthetic { extent, levels, margin: 0.0, cut: [0, 0], place } => (extent, levels, place),
+            Start::Synthetic { margin, .. } => {
+                return Err(not_of_continents(if margin == 0.0 { "cut" } else { "margin" }));
             }
             Start::FromDem { .. } | Start::Given => {
                 return Err(self.only_with_extent("continents", "an elevation model is one terrain with an end"));
             }
         };
-        self.start = Start::Continents { extent, levels, scatter };
+        self.start = Start::Continents { extent, levels, scatter, place };
         Ok(())
     }
 
