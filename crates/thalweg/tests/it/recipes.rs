@@ -128,7 +128,6 @@ fn a_start_has_the_settings_that_apply_to_it() {
         ("from = \"a.tif\"", "sea_level = 0.0\ncontinents = { spacing = 5e3 }", "`continents` only applies"),
         (continents, "margin = 0.1", "remove `margin` or `continents`"),
         (continents, "cut = [1, 0]", "remove `cut` or `continents`"),
-        (continents, place, "remove `place` or `continents`"),
         (continents, "edges = \"looped\"", "`continents` only applies to a world whose edges end"),
         (extent, "continents = { spacing = 5e3 }", "add `sea_level = 0.0`"),
         (extent, "cut = [1, 0]\nbeyond = \"local\"", "remove `cut` or `beyond"),
@@ -140,6 +139,10 @@ fn a_start_has_the_settings_that_apply_to_it() {
         let message = refusal(&format!("{start}\n{setting}\n"));
         assert!(message.contains(words) && !message.contains('\n'), "{setting}: {message}");
     }
+    // A build of such a recipe alone may lie on Earth, and the recipe that it leaves is read again.
+    let placed = Recipe::parse(&format!("{continents}\n{place}\n")).unwrap();
+    assert_eq!(Recipe::parse(&placed.to_toml()).unwrap().place(), placed.place());
+    assert!(placed.place().is_some());
     // A setting that says what is so anyway is read everywhere, and left out of the text.
     let idle = "beyond = \"global\"\nlocal_from = \"auto\"\nmargin = 0.0\ncut = [0, 0]\n";
     for start in ["from = \"a.tif\"", continents, extent] {
