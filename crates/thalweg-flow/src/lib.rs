@@ -27,6 +27,7 @@
 pub mod accumulate;
 pub mod basins;
 pub mod breach;
+pub mod channels;
 pub mod d8;
 pub mod depressions;
 mod drainage;
@@ -35,7 +36,6 @@ pub mod flats;
 pub mod hydraulic;
 pub mod infinity;
 pub mod land;
-pub mod links;
 mod live_d8;
 pub mod multiple;
 pub mod near;
@@ -50,7 +50,6 @@ pub mod streams;
 
 pub use drainage::Drainage;
 pub use land::{Land, Part};
-pub use links::Link;
 
 pub use steps::{Directions, downstream, leads_to, lot};
 pub use thalweg_core::terrain::d8::{D8, Neighbourhood, OUT, PIT, VOID};

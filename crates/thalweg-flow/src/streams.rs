@@ -5,6 +5,7 @@ use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Topology;
 use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{shreve_magnitude, strahler_order};
 
 /// Number of cells of `cell_area` m² that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a
 /// cell when counts are gathered ([`accumulate::cells`]).
@@ -32,7 +33,7 @@ pub fn streams<T: PartialOrd + Copy + Sync>(land: &Land<'_>, gathered: &Field<T>
 /// # Errors
 /// When directions and streams are not of one size.
 pub fn strahler(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
-    gather(directions, streams, strahler_of)
+    gather(directions, streams, strahler_order)
 }
 
 /// Shreve's magnitude of each stream cell, 0 elsewhere: the number of sources above it, itself among them
@@ -41,18 +42,7 @@ pub fn strahler(directions: &Directions, streams: &Field<bool>) -> Result<Field<
 /// # Errors
 /// When directions and streams are not of one size.
 pub fn shreve(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
-    gather(directions, streams, shreve_of)
-}
-
-/// The Strahler order below tributaries of these orders; a source's if there are none.
-pub fn strahler_of(tributaries: &[u32]) -> u32 {
-    let greatest = tributaries.iter().copied().max().unwrap_or(1);
-    greatest + u32::from(tributaries.iter().filter(|order| **order == greatest).count() > 1)
-}
-
-/// The Shreve magnitude below tributaries of these magnitudes; a source's if there are none.
-pub(super) fn shreve_of(tributaries: &[u32]) -> u32 {
-    tributaries.iter().fold(0u32, |sum, n| sum.saturating_add(*n)).max(1)
+    gather(directions, streams, shreve_magnitude)
 }
 
 /// Gives each stream cell what `rule` makes of its tributaries' values (never 0), and all others 0.

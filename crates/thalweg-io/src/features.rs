@@ -11,10 +11,9 @@ use serde_json::{Map, Value, json};
 use super::place::{Place, unnamed};
 use super::{FilePath, atomic};
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::ChannelReach;
 use thalweg_core::terrain::grid::Grid;
-use thalweg_flow::Link;
 use thalweg_render::products::lakes::LakeOutline;
-use thalweg_render::products::streams::StreamReach;
 
 /// A line or an area; places are rows and columns in cells, from the north-western corner.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,49 +48,52 @@ pub struct Feature {
     pub properties: Vec<(&'static str, Property)>,
 }
 
-/// Writes links, each a line through its cells' centres with the properties `id`, `order`, `magnitude`, `length_m`, `drop_m`, `slope`,
-/// `catchment_m2` and `downstream` (null at an outlet). Endings and answer as of [`save_features`].
+/// Writes channel reaches, each as a line through the centres of its cells, with the properties `id`, `order`, `magnitude`,
+/// `length_m`, `drop_m`, `slope`, `catchment_m2` and `downstream` (null at an outlet). The formats and the returned messages
+/// are those of [`save_features`].
 ///
 /// # Errors
 /// As [`save_features`].
-pub fn save_links(path: impl Into<FilePath>, links: &[Link], grid: &Grid) -> Result<Vec<String>> {
-    save_all(&path.into(), links, |link| link_feature(link, Vec::new()), grid)
+pub fn save_reaches(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &Grid) -> Result<Vec<String>> {
+    save_all(&path.into(), reaches, reach_feature, grid)
 }
 
-/// Writes streams as lines with the properties of [`save_links`] and `discharge_m3_s`, `width_m`, `depth_m` and `velocity_m_s`. Endings
-/// and answer as of [`save_features`].
+/// Writes channel reaches as [`save_reaches`] does, and their hydraulics with them: `discharge_m3_s`, `width_m`, `depth_m`
+/// and `velocity_m_s`, 0 where none are known.
 ///
 /// # Errors
 /// As [`save_features`].
-pub fn save_reaches(path: impl Into<FilePath>, reaches: &[StreamReach], grid: &Grid) -> Result<Vec<String>> {
-    let feature = |reach: &StreamReach| {
-        let more = [
-            ("discharge_m3_s", reach.discharge),
-            ("width_m", reach.width),
-            ("depth_m", reach.depth),
-            ("velocity_m_s", reach.velocity),
-        ];
-        link_feature(&reach.link, more.map(|(name, value)| (name, Property::Real(value))).into())
+pub fn save_streams(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &Grid) -> Result<Vec<String>> {
+    let feature = |reach: &ChannelReach| {
+        let mut feature = reach_feature(reach);
+        let water = reach.hydraulics.unwrap_or_default();
+        feature.properties.extend([
+            ("discharge_m3_s", Property::Real(water.discharge)),
+            ("width_m", Property::Real(water.width)),
+            ("depth_m", Property::Real(water.depth)),
+            ("velocity_m_s", Property::Real(water.velocity)),
+        ]);
+        feature
     };
     save_all(&path.into(), reaches, feature, grid)
 }
 
-/// Links written as they come, so that none but the one at hand is held: the bytes of [`save_links`].
-pub struct LinkFile {
+/// Writes channel reaches one at a time, so that only one is held in memory: the same bytes as those of [`save_reaches`].
+pub struct ReachFile {
     path: PathBuf,
     grid: Grid,
     rows: Option<Rows>,
 }
 
-impl LinkFile {
-    /// A file that ends in `.fgb`, of links on the cells of `grid`. Nothing is at its place until it is finished.
+impl ReachFile {
+    /// A file that ends in `.fgb`, of reaches on the cells of `grid`. Nothing is at its place until it is finished.
     ///
     /// # Errors
     /// Another ending.
     pub fn new(path: impl Into<PathBuf>, grid: &Grid) -> Result<Self> {
         let path = path.into();
         if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("fgb")) {
-            return Err(Error::file(&path, "its ending is not .fgb, the format that takes links as they come"));
+            return Err(Error::file(&path, "its ending is not .fgb, the format that takes reaches one at a time"));
         }
         Ok(Self { path, grid: grid.clone(), rows: None })
     }
@@ -99,11 +101,11 @@ impl LinkFile {
     /// Takes the next one.
     ///
     /// # Errors
-    /// What writing meets: links wait in a passing file.
-    pub fn put(&mut self, link: &Link) -> Result<()> {
+    /// If writing fails: reaches wait in a temporary file.
+    pub fn put(&mut self, reach: &ChannelReach) -> Result<()> {
         let said = Error::io(&self.path, "write");
         let place = Place::of(&self.grid);
-        let feature = link_feature(link, Vec::new());
+        let feature = reach_feature(reach);
         let mut put = || {
             if self.rows.is_none() {
                 self.rows = Some(Rows::new(&name_of(&self.path), std::slice::from_ref(&feature), &place, true)?);
@@ -125,7 +127,7 @@ impl LinkFile {
                     Some(rows) => rows,
                     None => Rows::new(
                         &name_of(&path),
-                        &[link_feature(&Link::default(), Vec::new())],
+                        &[reach_feature(&ChannelReach::default())],
                         &Place::of(&grid),
                         false,
                     )?,
@@ -138,21 +140,21 @@ impl LinkFile {
     }
 }
 
-/// A link as a line, with its own properties and `more`.
-fn link_feature(link: &Link, more: Vec<(&'static str, Property)>) -> Feature {
+/// A reach as a line with its properties.
+fn reach_feature(reach: &ChannelReach) -> Feature {
     let count = |n| Property::Count(Some(n));
     let own = [
-        ("id", count(link.id)),
-        ("order", count(link.order)),
-        ("magnitude", count(link.magnitude)),
-        ("length_m", Property::Real(link.length)),
-        ("drop_m", Property::Real(link.drop)),
-        ("slope", Property::Real(link.slope)),
-        ("catchment_m2", Property::Real(link.catchment)),
-        ("downstream", Property::Count(link.downstream)),
+        ("id", count(reach.id)),
+        ("order", count(reach.order)),
+        ("magnitude", count(reach.magnitude)),
+        ("length_m", Property::Real(reach.length)),
+        ("drop_m", Property::Real(reach.drop)),
+        ("slope", Property::Real(reach.slope)),
+        ("catchment_m2", Property::Real(reach.drainage_area)),
+        ("downstream", Property::Count(reach.downstream)),
     ];
-    let line = link.cells.iter().map(|cell| cell.map(|n| n as f64 + 0.5)).collect();
-    Feature { shape: Geometry::Line(line), properties: own.into_iter().chain(more).collect() }
+    let line = reach.cells.iter().map(|cell| [cell.row, cell.col].map(|n| n as f64 + 0.5)).collect();
+    Feature { shape: Geometry::Line(line), properties: own.into() }
 }
 
 /// Writes lakes as polygons, islands left out, with `id`, `level_m`, `area_m2`, `volume_m3`, `mean_depth_m`, `max_depth_m`
@@ -479,11 +481,11 @@ impl Placed<'_> {
 mod tests {
     use super::*;
     use flatgeobuf::{FallibleStreamingIterator, FeatureProperties, FgbReader};
-    use thalweg_core::terrain::Terrain;
     use thalweg_core::terrain::field::Field;
     use thalweg_core::terrain::grid::Georeference;
     use thalweg_core::terrain::height::Height;
-    use thalweg_render::products::{lakes::lakes, streams::reaches};
+    use thalweg_core::terrain::{Cell, Terrain};
+    use thalweg_render::products::{lakes::lakes, streams::trace_streams};
 
     /// A valley to the south with a lake that has an island.
     fn world() -> (Terrain, Field<Height>, Field<f32>) {
@@ -508,11 +510,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (terrain, pools, discharge) = world();
         let (found, _) = lakes(&terrain, &pools).unwrap();
-        let rivers = reaches(&terrain, &discharge, Some(&pools), 1.0).unwrap();
+        let rivers = trace_streams(&terrain, &discharge, Some(&pools), 1.0).unwrap().reaches;
         let path = |name: &str| folder.path().join(name);
         for ending in ["geojson", "fgb"] {
             save_lakes(path(&format!("lakes.{ending}")), &found, &terrain.grid).unwrap();
-            save_reaches(path(&format!("rivers.{ending}")), &rivers, &terrain.grid).unwrap();
+            save_streams(path(&format!("rivers.{ending}")), &rivers, &terrain.grid).unwrap();
             save_lakes(path(&format!("none.{ending}")), &[], &terrain.grid).unwrap();
         }
         let json: serde_json::Value = serde_json::from_slice(&std::fs::read(path("lakes.geojson")).unwrap()).unwrap();
@@ -535,20 +537,22 @@ mod tests {
         assert!(save_lakes(path("lakes.shp"), &found, &terrain.grid).is_err());
     }
 
-    fn two() -> Vec<Link> {
-        let link = Link {
+    fn two() -> Vec<ChannelReach> {
+        let reach = ChannelReach {
             id: 0,
             order: 1,
             magnitude: 1,
-            cells: vec![[0, 0], [1, 1]],
+            cells: vec![Cell::new(0, 0), Cell::new(1, 1)],
             length: 14.5,
             drop: 3.25,
             slope: 0.125,
-            catchment: 800.0,
+            drainage_area: 800.0,
             downstream: Some(1),
+            hydraulics: None,
         };
-        let below = Link { id: 1, cells: vec![[1, 1], [2, 1]], downstream: None, ..link.clone() };
-        vec![link, below]
+        let below =
+            ChannelReach { id: 1, cells: vec![Cell::new(1, 1), Cell::new(2, 1)], downstream: None, ..reach.clone() };
+        vec![reach, below]
     }
 
     fn placed(keys: &[u16]) -> Grid {
@@ -562,7 +566,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.geojson");
         let grid = placed(&[1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32611]);
-        assert!(save_links(&path, &two(), &grid).unwrap().is_empty());
+        assert!(save_reaches(&path, &two(), &grid).unwrap().is_empty());
         let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         assert_eq!(found["crs"]["properties"]["name"], "urn:ogc:def:crs:EPSG::32611");
         let line = &found["features"][0];
@@ -571,13 +575,13 @@ mod tests {
         assert_eq!((&line["properties"]["downstream"], &line["properties"]["drop_m"]), (&json!(1), &json!(3.25)));
         assert_eq!(found["features"][1]["properties"]["downstream"], json!(null));
         // Without a system of its own the north-west corner is at 0, 0.
-        save_links(&path, &two(), &Grid::new([3, 2], 10.0).unwrap()).unwrap();
+        save_reaches(&path, &two(), &Grid::new([3, 2], 10.0).unwrap()).unwrap();
         let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         assert_eq!(found["features"][0]["geometry"]["coordinates"], json!([[5.0, -5.0], [15.0, -15.0]]));
         assert!(
             found["crs"]["properties"]["name"].as_str().unwrap().starts_with("LOCAL_CS[\"metres, nowhere on Earth\"")
         );
-        save_links(&path, &[], &grid).unwrap();
+        save_reaches(&path, &[], &grid).unwrap();
         let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         assert_eq!(found["features"], json!([]));
     }
@@ -587,7 +591,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.fgb");
         let grid = placed(&[1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32611]);
-        save_links(&path, &two(), &grid).unwrap();
+        save_reaches(&path, &two(), &grid).unwrap();
         let mut file = io::BufReader::new(std::fs::File::open(&path).unwrap());
         let reader = FgbReader::open(&mut file).unwrap();
         assert_eq!(reader.header().crs().unwrap().code(), 32611);
@@ -600,19 +604,19 @@ mod tests {
         assert_eq!(seen, [(0, Some("1".to_string())), (1, None)]);
         // The same bytes each time, and none is a file too.
         let first = std::fs::read(&path).unwrap();
-        save_links(&path, &two(), &grid).unwrap();
+        save_reaches(&path, &two(), &grid).unwrap();
         assert_eq!(first, std::fs::read(&path).unwrap());
         // As they come, the bytes are the same.
         let one_by_one = folder.path().join("b/a.fgb");
         std::fs::create_dir(folder.path().join("b")).unwrap();
-        for links in [two(), Vec::new()] {
-            save_links(&path, &links, &grid).unwrap();
-            let mut file = LinkFile::new(&one_by_one, &grid).unwrap();
-            links.iter().for_each(|link| file.put(link).unwrap());
+        for reaches in [two(), Vec::new()] {
+            save_reaches(&path, &reaches, &grid).unwrap();
+            let mut file = ReachFile::new(&one_by_one, &grid).unwrap();
+            reaches.iter().for_each(|reach| file.put(reach).unwrap());
             file.finish().unwrap();
-            assert!(std::fs::read(&path).unwrap() == std::fs::read(&one_by_one).unwrap(), "{}", links.len());
+            assert!(std::fs::read(&path).unwrap() == std::fs::read(&one_by_one).unwrap(), "{}", reaches.len());
         }
-        assert!(LinkFile::new(folder.path().join("a.geojson"), &grid).is_err());
+        assert!(ReachFile::new(folder.path().join("a.geojson"), &grid).is_err());
     }
 
     #[test]
@@ -631,10 +635,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let grid = placed(&[1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32767]);
         for ending in ["fgb", "geojson"] {
-            let said = save_links(folder.path().join(format!("a.{ending}")), &two(), &grid).unwrap();
+            let said = save_reaches(folder.path().join(format!("a.{ending}")), &two(), &grid).unwrap();
             assert!(said.len() == 1 && said[0].contains("no EPSG code"), "{said:?}");
         }
-        let error = save_links(folder.path().join("a.shp"), &two(), &grid).unwrap_err().to_string();
+        let error = save_reaches(folder.path().join("a.shp"), &two(), &grid).unwrap_err().to_string();
         assert!(error.contains(".fgb, .geojson"), "{error}");
     }
 }

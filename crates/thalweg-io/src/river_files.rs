@@ -15,8 +15,9 @@ use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
 use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::grid::Grid;
-use thalweg_rivers::check::{WrittenLake, WrittenReach};
+use thalweg_rivers::check::WrittenLake;
 use thalweg_rivers::line_cells::walk;
+use thalweg_rivers::network::{ReachEnd, RiverKind, RiverReach};
 
 /// Bytes of a document that any terrain may have, and those for each of its cells.
 const BYTES: [u64; 2] = [16 << 20, 64];
@@ -46,7 +47,7 @@ pub fn most_bytes(grid: &Grid) -> u64 {
 /// # Errors
 /// What is no list of reaches; a reach of under two points, or whose levels and widths are not one a point; reaches that cannot be: over 2
 /// cells outside the terrain, beyond ±20 000 m, wider than the terrain, more than it has room for.
-pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<WrittenReach>, String> {
+pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<RiverReach>, String> {
     let document: Document<River> = parsed(text, "is no reach as `rivers` writes it")?;
     let place = Place::of(grid);
     let written =
@@ -166,6 +167,19 @@ struct Reach {
     parts_from: Option<u32>,
     downstream: Option<u32>,
     ends: String,
+    // What no check needs may be missing.
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    order: u32,
+    #[serde(default, rename = "type")]
+    kind: String,
+    #[serde(default, rename = "length_m")]
+    length: f64,
+    #[serde(default, rename = "catchment_m2")]
+    drainage_area: f64,
+    #[serde(default, rename = "depth_m")]
+    depth: f64,
     #[serde(rename = "discharge_from_m3_s")]
     discharge_from: f64,
     #[serde(rename = "discharge_m3_s")]
@@ -184,7 +198,7 @@ struct Lake {
 }
 
 impl Reach {
-    fn written(self, line: &[Point], place: &Place) -> Result<WrittenReach, String> {
+    fn written(self, line: &[Point], place: &Place) -> Result<RiverReach, String> {
         let counts = [self.surfaces_m.len(), self.beds_m.len(), self.widths_m.len()];
         if line.len() < 2 || counts != [line.len(); 3] {
             let id = self.id;
@@ -197,14 +211,24 @@ impl Reach {
         }
         // Coordinates of the earth bear a rounding that must not carry a place over the border of its cell.
         let snapped = |place: [f64; 2]| place.map(|x| (x * SNAP).round() / SNAP);
-        Ok(WrittenReach {
+        let end = ReachEnd::find(&self.ends).ok_or_else(|| {
+            let (id, word) = (self.id, plain::clipped(&self.ends));
+            format!("reach {id} ends in `{word}`; allowed are river, lake, sea, edge and outlet")
+        })?;
+        Ok(RiverReach {
             id: self.id,
-            river: self.run,
+            run: self.run,
+            name: self.name,
+            order: self.order,
+            kind: RiverKind::find(&self.kind).unwrap_or_default(),
+            length: self.length,
+            drainage_area: self.drainage_area,
+            depth: self.depth,
             lake_from: self.lake_from,
             lake_to: self.lake_to,
             parts_from: self.parts_from,
             downstream: self.downstream,
-            end: self.ends,
+            end,
             discharge: [self.discharge_from, self.discharge],
             places: line.iter().map(|point| snapped(place.back(point.0))).collect(),
             surface: self.surfaces_m,
@@ -215,7 +239,7 @@ impl Reach {
 }
 
 /// Refuses a reach that lies outside the terrain, or whose levels and widths are none.
-fn plausible(reach: &WrittenReach, grid: &Grid) -> Result<(), String> {
+fn plausible(reach: &RiverReach, grid: &Grid) -> Result<(), String> {
     let id = reach.id;
     for (at, place) in reach.places.iter().enumerate() {
         let inside = |k: usize| (-MARGIN..=grid.size[k] as f64 + MARGIN).contains(&place[k]);
@@ -243,7 +267,7 @@ fn plausible(reach: &WrittenReach, grid: &Grid) -> Result<(), String> {
 }
 
 /// Refuses more lines and wider water than there is room for.
-fn crowded(reaches: &[WrittenReach], grid: &Grid) -> Result<(), String> {
+fn crowded(reaches: &[RiverReach], grid: &Grid) -> Result<(), String> {
     let cells = grid.len() as f64;
     let (mut long, mut wide) = (0.0, 0.0);
     for reach in reaches {
@@ -315,7 +339,7 @@ mod tests {
         let reaches = parse_reaches(text.as_bytes(), &grid()).unwrap();
         let reach = &reaches[0];
         assert_eq!((reach.places.clone(), reach.width.clone()), (vec![[2.5, 1.5], [19.5, 29.5]], vec![3.0, 4.5]));
-        assert_eq!((reach.downstream, reach.lake_from, reach.end.as_str()), (Some(7), None, "edge"));
+        assert_eq!((reach.downstream, reach.lake_from, reach.end), (Some(7), None, ReachEnd::Edge));
         let lakes = br#"{"features": [{"properties": {"id": 3, "level_m": 5, "runoff_m3_s": 0.5},
                         "geometry": {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [0, 0]]]}}]}"#;
         assert_eq!(parse_lakes(lakes).unwrap(), [WrittenLake { id: 3, level: 5.0, runoff: 0.5 }]);
@@ -333,6 +357,7 @@ mod tests {
             (good(), json!({"beds_m": [0.0]}), "1 beds"),
             (good(), json!({"id": 5_000_000_000u64}), "is no reach"),
             (good(), json!({"ends": 5}), "is no reach"),
+            (good(), json!({"ends": "ditch"}), "ends in `ditch`"),
             (json!([[15.0], [1.0, 2.0]]), json!({}), "is no reach"),
             (json!([15.0, 2.0]), json!({}), "is no reach"),
             (json!([]), json!({}), "0 points"),

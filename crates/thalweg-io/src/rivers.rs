@@ -15,9 +15,9 @@ use thalweg_core::terrain::height::{Height, UNITS};
 use thalweg_flow::{Drainage, Land, basins};
 use thalweg_render::products::lakes::{areas, outlines};
 use thalweg_rivers::check::RiverFiles;
-use thalweg_rivers::network::{FLOW, Mouth, Network, ReachEnd, River, RiverReach, SHARES, Source};
+use thalweg_rivers::network::{FLOW, Mouth, Network, River, RiverReach, Source};
 use thalweg_rivers::waypoints::MOUTHS;
-use thalweg_rivers::{Carved, Vertex, distance, waypoints};
+use thalweg_rivers::{Carved, distance, waypoints};
 
 /// Bytes a cell that a network takes while it is read and checked.
 const BYTES: u64 = 72;
@@ -71,7 +71,7 @@ pub fn save_network(
     save_samples(path("distance.tif"), grid, ["distance to water", "m"], Samples::F32(near.into_vec()), Some(-1.0))?;
     let catchments = catchments(terrain, network)?;
     save_samples(path("catchments.tif"), grid, ["catchment", "1"], counts(&catchments), Some(0.0))?;
-    let rivers = reaches(network);
+    let rivers = network.reaches().iter().map(reach_feature).collect();
     let lakes = lakes(network, grid.cell_area());
     let basins = basins_of(network, &catchments, grid.cell_area());
     for (name, features) in [("rivers", &rivers), ("lakes", &lakes), ("catchments", &basins)] {
@@ -120,76 +120,39 @@ fn name(network: &Network, river: &River) -> Property {
     Property::Word(format!("{:08x}", network.names[river.number as usize]))
 }
 
-/// Discharge and catchment at a reach's lower end, what joins there left out.
-fn end(network: &Network, reach: &RiverReach, joined: &[Vec<(u32, i64, i64)>]) -> (i64, i64) {
-    let vertex = network.rivers[reach.river as usize].vertices[reach.vertices[1] as usize];
-    let joins = joined[reach.river as usize].iter().filter(|(at, _, _)| *at == reach.vertices[1]);
-    joins.fold((vertex.flow, vertex.area), |(flow, area), (_, f, a)| (flow - f, area - a))
-}
-
-/// The reaches of rivers as lines.
-fn reaches(network: &Network) -> Vec<Feature> {
-    let reaches = network.reaches();
-    let mut joined: Vec<Vec<(u32, i64, i64)>> = vec![Vec::new(); network.rivers.len()];
-    for river in &network.rivers {
-        if let (Mouth::Joins { river: other, vertex }, Some(last)) = (river.mouth, river.vertices.last()) {
-            joined[other as usize].push((vertex, last.flow, last.area));
-        }
-        // An arm has taken its water there.
-        if let (Source::Parts { river: other, vertex }, Some(first)) = (river.source, river.vertices.first()) {
-            joined[other as usize].push((vertex, -first.flow, -first.area));
-        }
+/// A reach as a line with its properties.
+fn reach_feature(reach: &RiverReach) -> Feature {
+    let middle = reach.places.len() / 2;
+    let drop = reach.surface[0] - reach.surface[reach.surface.len() - 1];
+    let word = |word: &str| Property::Word(word.to_string());
+    let (count, real) = (|n| Property::Count(Some(n)), Property::Real);
+    let reals = |values: &[f64]| Property::Reals(values.to_vec());
+    Feature {
+        shape: Geometry::Profile(reach.places.iter().copied().zip(reach.surface.iter().copied()).collect()),
+        properties: vec![
+            ("id", count(reach.id)),
+            ("name", word(&reach.name)),
+            ("run", count(reach.run)),
+            ("order", count(reach.order)),
+            ("type", word(reach.kind.word())),
+            ("length_m", real(reach.length)),
+            ("drop_m", real(drop)),
+            ("slope", real(if reach.length > 0.0 { drop / reach.length } else { 0.0 })),
+            ("discharge_from_m3_s", real(reach.discharge[0])),
+            ("discharge_m3_s", real(reach.discharge[1])),
+            ("catchment_m2", real(reach.drainage_area)),
+            ("width_m", real(reach.width[middle])),
+            ("depth_m", real(reach.depth)),
+            ("lake_from", Property::Count(reach.lake_from)),
+            ("lake_to", Property::Count(reach.lake_to)),
+            ("parts_from", Property::Count(reach.parts_from)),
+            ("ends", word(reach.end.word())),
+            ("downstream", Property::Count(reach.downstream)),
+            ("surfaces_m", reals(&reach.surface)),
+            ("beds_m", reals(&reach.bed)),
+            ("widths_m", reals(&reach.width)),
+        ],
     }
-    let lengths: Vec<Vec<f64>> = network.rivers.iter().map(|river| network.lengths(river)).collect();
-    let feature = |(id, reach): (usize, &RiverReach)| {
-        let river = &network.rivers[reach.river as usize];
-        let [first, last] = reach.vertices.map(|at| at as usize);
-        let vertices = &river.vertices[first..=last];
-        let length = lengths[reach.river as usize][last] - lengths[reach.river as usize][first];
-        let (flow, area) = end(network, reach, &joined);
-        let ends = last + 1 == river.vertices.len();
-        let lake_from = match river.source {
-            Source::Lake(lake) if first == 0 => Some(lake + 1),
-            _ => None,
-        };
-        let lake_to = match river.mouth {
-            Mouth::Lake(lake) if ends => Some(lake + 1),
-            _ => None,
-        };
-        let ending = if ends { ReachEnd::of(river.mouth) } else { ReachEnd::River };
-        let drop = vertices[0].surface.metres() - vertices[vertices.len() - 1].surface.metres();
-        let middle = vertices[vertices.len() / 2];
-        let reals = |of: &dyn Fn(&Vertex) -> f64| Property::Reals(vertices.iter().map(of).collect());
-        let word = |word: &str| Property::Word(word.to_string());
-        let real = Property::Real;
-        Feature {
-            shape: Geometry::Profile(vertices.iter().map(|v| (v.place, v.surface.metres())).collect()),
-            properties: vec![
-                ("id", Property::Count(Some(id as u32))),
-                ("name", name(network, river)),
-                ("run", Property::Count(Some(reach.river + 1))),
-                ("order", Property::Count(Some(reach.order))),
-                ("type", word(middle.kind.word())),
-                ("length_m", real(length)),
-                ("drop_m", real(drop)),
-                ("slope", real(if length > 0.0 { drop / length } else { 0.0 })),
-                ("discharge_from_m3_s", real(vertices[0].flow as f64 / FLOW)),
-                ("discharge_m3_s", real(flow as f64 / FLOW)),
-                ("catchment_m2", real(area as f64 / SHARES * network.cell * network.cell)),
-                ("width_m", real(middle.width)),
-                ("depth_m", real(middle.depth)),
-                ("lake_from", Property::Count(lake_from)),
-                ("lake_to", Property::Count(lake_to)),
-                ("parts_from", Property::Count(reach.parts_from)),
-                ("ends", word(ending.word())),
-                ("downstream", Property::Count(reach.downstream)),
-                ("surfaces_m", reals(&|v| v.surface.metres())),
-                ("beds_m", reals(&|v| v.bed.metres())),
-                ("widths_m", reals(&|v| v.width)),
-            ],
-        }
-    };
-    reaches.iter().enumerate().map(feature).collect()
 }
 
 /// The lakes as areas.

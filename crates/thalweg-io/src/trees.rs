@@ -29,7 +29,7 @@ const MAX_LINE: usize = 4096;
 /// Writes trees, each with its number, place (x, y), elevation of the ground (z) in metres, kind, height and width of the crown in metres,
 /// and age in years. The ending picks the format: `.csv` or `.geojson`.
 ///
-/// GeoJSON is in the terrain's own coordinates, as that of [streams](super::features::save_links). Returns what could not be
+/// GeoJSON is in the terrain's own coordinates, as that of [streams](super::features::save_reaches). Returns what could not be
 /// kept, in words.
 ///
 /// # Errors

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use super::atomic::write_text;
 use super::draft::Saved;
-use super::features::{WRITES_FLATGEOBUF, save_lakes, save_reaches};
+use super::features::{WRITES_FLATGEOBUF, save_lakes, save_streams};
 use super::{FilePath, save_layer};
 use thalweg_core::base::error::Result;
 use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Terrain, WETNESS};
 use thalweg_render::products::lakes::{LakeOutline, csv, lakes};
-use thalweg_render::products::streams::{reaches, threshold};
+use thalweg_render::products::streams::{threshold, trace_streams};
 use thalweg_render::products::wetness::{WetnessRules, wetness};
 
 /// The files of [`save_water`].
@@ -38,7 +38,7 @@ impl LakeSums {
 /// numbers, if there is a layer of pools.
 ///
 /// # Errors
-/// A file that cannot be written; a layer that [`lakes`], [`reaches`] or [`wetness`] refuses.
+/// A file that cannot be written; a layer that [`lakes`], [`trace_streams`] or [`wetness`] refuses.
 pub fn save_water(folder: impl Into<FilePath>, terrain: &Terrain) -> Result<(Saved, Option<LakeSums>)> {
     let folder = folder.into();
     let [lakes_json, lakes_flat, table, rivers_json, rivers_flat, wet] = FILES.map(|name| folder.join(name));
@@ -58,11 +58,11 @@ pub fn save_water(folder: impl Into<FilePath>, terrain: &Terrain) -> Result<(Sav
     }
     if let Some(discharge) = terrain.float(&DISCHARGE) {
         let least = threshold(discharge);
-        let found = least.map_or(Ok(Vec::new()), |least| reaches(terrain, discharge, pools, least))?;
-        saved.said.extend(save_reaches(&rivers_json, &found, &terrain.grid)?);
+        let found = least.map(|least| trace_streams(terrain, discharge, pools, least)).transpose()?.unwrap_or_default();
+        saved.said.extend(save_streams(&rivers_json, &found.reaches, &terrain.grid)?);
         saved.add(rivers_json);
         if WRITES_FLATGEOBUF {
-            save_reaches(&rivers_flat, &found, &terrain.grid)?;
+            save_streams(&rivers_flat, &found.reaches, &terrain.grid)?;
             saved.add(rivers_flat);
         }
         save_layer(&wet, terrain, WETNESS.name, &Cells::Float(wetness(terrain, &WetnessRules::default())?))?;

@@ -5,6 +5,7 @@ use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use thalweg::terrain::Cell;
 use thalweg::terrain::height::UNITS;
 use thalweg::terrain::{CellType, Cells};
 use thalweg::{Error, Field, Grid, Height, Terrain};
@@ -155,7 +156,7 @@ pub fn layer<'py>(py: Python<'py>, cells: &Cells) -> PyResult<Bound<'py, PyAny>>
 }
 
 /// Cells (row, column) as an array of two columns.
-pub fn places<'py>(py: Python<'py>, cells: &[[usize; 2]]) -> PyResult<Bound<'py, PyArray2<i64>>> {
-    let flat: Vec<i64> = cells.iter().flatten().map(|x| *x as i64).collect();
+pub fn places<'py>(py: Python<'py>, cells: &[Cell]) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    let flat: Vec<i64> = cells.iter().flat_map(|cell| [cell.row as i64, cell.col as i64]).collect();
     PyArray1::from_vec(py, flat).reshape([cells.len(), 2])
 }

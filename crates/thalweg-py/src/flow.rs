@@ -8,6 +8,7 @@ use thalweg::flow::accumulate::{self as gather, in_parts};
 use thalweg::flow::breach::Limits;
 use thalweg::flow::depressions::Hierarchy;
 use thalweg::flow::{self, Drainage, Land, infinity, streams};
+use thalweg::terrain::Cell;
 use thalweg::terrain::grid::Edge;
 
 use crate::array::{array, bytes, metres, places, reals};
@@ -245,13 +246,13 @@ type Depressions<'py> = (
 pub fn hierarchy<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> PyResult<Depressions<'py>> {
     let found = work(py, || Ok(Hierarchy::of(&land(terrain, &outlets)?)))?;
     let cols = terrain.0.grid.cols();
-    let cell = |k: u32| [k as usize / cols, k as usize % cols];
+    let cell = |k: u32| Cell::new(k as usize / cols, k as usize % cols);
     let number = |n: Option<u32>| n.map_or(-1, i64::from);
     let all = &found.depressions;
     let leaf = found.leaf.map(|leaf| if *leaf == flow::depressions::OUTSIDE { -1 } else { i64::from(*leaf) });
     let per_unit = terrain.0.grid.cell_area() / thalweg::terrain::height::UNITS;
     let volume = |volume: i64| if volume == i64::MAX { f64::INFINITY } else { volume as f64 * per_unit };
-    let spills: Vec<[usize; 2]> = all.iter().map(|d| cell(d.spill.map_or(d.pit, |spill| spill.cell))).collect();
+    let spills: Vec<Cell> = all.iter().map(|d| cell(d.spill.map_or(d.pit, |spill| spill.cell))).collect();
     Ok((
         array(py, leaf)?,
         places(py, &all.iter().map(|d| cell(d.pit)).collect::<Vec<_>>())?,

@@ -60,18 +60,18 @@ pub fn drain<'py>(
     })?;
     let codes = work(py, || Ok(streams::esri(&survey.directions)))?;
     let mask = ground.nodata.as_ref();
-    let reaches = survey.links.iter().map(|link| {
-        let cells = places(py, &link.cells)?;
+    let reaches = survey.channels.reaches.iter().map(|reach| {
+        let cells = places(py, &reach.cells)?;
         Ok((
-            link.id,
-            link.order,
-            link.magnitude,
+            reach.id,
+            reach.order,
+            reach.magnitude,
             cells,
-            link.length,
-            link.drop,
-            link.slope,
-            link.catchment,
-            link.downstream,
+            reach.length,
+            reach.drop,
+            reach.slope,
+            reach.drainage_area,
+            reach.downstream,
         ))
     });
     let reaches = reaches.collect::<PyResult<_>>()?;

@@ -3,38 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::line_cells::walk;
-use crate::network::ReachEnd;
+use crate::network::{ReachEnd, RiverReach};
 use crate::tree::around;
 use thalweg_core::terrain::field::Field;
-
-/// A reach as it was written. Places, levels and widths are one to a vertex, two vertices or more, from its upper end down.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WrittenReach {
-    /// Its number, which other reaches know it by.
-    pub id: u32,
-    /// One more than the index of its run, as in the rasters.
-    pub river: u32,
-    /// Number of the lake that it comes out of; `None` if it comes out of none.
-    pub lake_from: Option<u32>,
-    /// Number of the lake that it runs into; `None` if it runs into none.
-    pub lake_to: Option<u32>,
-    /// Number of the reach that it runs into; `None` if it runs into none.
-    pub downstream: Option<u32>,
-    /// Number of the reach at whose end it parts from another run; `None` if it is no arm.
-    pub parts_from: Option<u32>,
-    /// How it ends: `river`, `lake`, `sea`, `edge` or `outlet`.
-    pub end: String,
-    /// Discharge at its upper and lower end in m³/s.
-    pub discharge: [f64; 2],
-    /// Row and column in cells from the north-west corner; cell (i, j) reaches from i to i + 1 and from j to j + 1.
-    pub places: Vec<[f64; 2]>,
-    /// Levels of the water in metres.
-    pub surface: Vec<f64>,
-    /// Levels of the bed in metres.
-    pub bed: Vec<f64>,
-    /// Widths in metres.
-    pub width: Vec<f64>,
-}
 
 /// A lake as it was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +40,7 @@ pub struct RiverFiles {
     /// Level of the water in metres; where there is none, a number that says nothing.
     pub surface: Field<f64>,
     /// The reaches.
-    pub reaches: Vec<WrittenReach>,
+    pub reaches: Vec<RiverReach>,
     /// The lakes.
     pub lakes: Vec<WrittenLake>,
 }
@@ -172,15 +143,15 @@ impl RiverFiles {
                 way.push(k);
                 let at = &self.reaches[k];
                 let Some([i, j]) = at.places.last().map(|place| self.cell(*place)) else { break false };
-                let next = match ReachEnd::find(&at.end) {
-                    Some(ReachEnd::River) => at.downstream.and_then(|id| by_id.get(&id).copied()),
-                    Some(ReachEnd::Lake) if Some(self.lake[(i, j)]) == at.lake_to => {
+                let next = match at.end {
+                    ReachEnd::River => at.downstream.and_then(|id| by_id.get(&id).copied()),
+                    ReachEnd::Lake if Some(self.lake[(i, j)]) == at.lake_to => {
                         at.lake_to.and_then(|lake| from.get(&lake)).map(|out| out[0])
                     }
-                    Some(ReachEnd::Sea) => break self.is_sea((i, j)),
-                    Some(ReachEnd::Edge) => break self.at_edge([i, j]),
-                    Some(ReachEnd::Outlet) => break self.at_outlet([i, j], lowest),
-                    Some(ReachEnd::Lake) | None => None,
+                    ReachEnd::Sea => break self.is_sea((i, j)),
+                    ReachEnd::Edge => break self.at_edge([i, j]),
+                    ReachEnd::Outlet => break self.at_outlet([i, j], lowest),
+                    ReachEnd::Lake => None,
                 };
                 match next {
                     Some(next) => k = next,
@@ -347,7 +318,7 @@ impl RiverFiles {
     }
 
     /// The dry ground beside a vertex, if there is any before other water, the edge, or three cells.
-    fn bank(&self, reach: &WrittenReach, at: usize, [y, x]: [f64; 2]) -> Option<f64> {
+    fn bank(&self, reach: &RiverReach, at: usize, [y, x]: [f64; 2]) -> Option<f64> {
         let half = reach.width[at] / 2.0 / self.cell;
         let [rows, cols] = self.ground.size();
         let mut far = half;
@@ -357,7 +328,7 @@ impl RiverFiles {
                 return None;
             }
             let at = (i as usize, j as usize);
-            if self.river[at] != reach.river {
+            if self.river[at] != reach.run {
                 let dry = self.river[at] == 0 && self.lake[at] == 0 && self.known[at] && !self.is_sea(at);
                 return dry.then_some(self.ground[at]);
             }
@@ -377,7 +348,7 @@ impl RiverFiles {
                 (widths[1] - widths[0]).abs() <= super::form::TAPER * (metres + ROUNDED * self.cell) + 1e-6
             });
             let on = reach.downstream.and_then(|id| by_id.get(&id)).map(|k| &self.reaches[*k]);
-            let on = on.filter(|below| below.river == reach.river);
+            let on = on.filter(|below| below.run == reach.run);
             let on = on.is_none_or(|below| below.width.first() == reach.width.last());
             check.note(steady && on, || format!("reach {}", reach.id));
         }

@@ -1,10 +1,10 @@
 //! What must hold of the ground under a network as it was written: of every cell, not of the lines' vertices alone.
 
-use crate::check::{Check, RiverFiles, WrittenReach};
+use crate::check::{Check, RiverFiles};
 use crate::drained::drained;
 use crate::drawn::Stencil;
 use crate::line_cells::walk;
-use crate::network::ReachEnd;
+use crate::network::{ReachEnd, RiverReach};
 use crate::tree::around;
 use thalweg_core::terrain::field::Field;
 
@@ -23,7 +23,7 @@ const CLOSE: f64 = 1e-6;
 
 impl RiverFiles {
     /// The cells that a reach's line passes, from its first vertex on.
-    fn passed(&self, reach: &WrittenReach, mut visit: impl FnMut([usize; 2])) {
+    fn passed(&self, reach: &RiverReach, mut visit: impl FnMut([usize; 2])) {
         for (n, place) in reach.places.iter().enumerate() {
             match n.checked_sub(1) {
                 Some(before) => walk(reach.places[before], *place, |at| visit(self.cell(at.map(|x| x as f64)))),
@@ -108,7 +108,7 @@ impl RiverFiles {
     /// Which cells drain, by the heights as they are in a file of 32-bit floats.
     fn drains(&self) -> Field<bool> {
         let mouth = |i: usize, j: usize| self.mouths.contains(&[i, j]);
-        let at_outlet = self.reaches.iter().any(|reach| reach.end == ReachEnd::Outlet.word());
+        let at_outlet = self.reaches.iter().any(|reach| reach.end == ReachEnd::Outlet);
         let lowest = at_outlet.then(|| self.sink()).flatten();
         let rests = Field::generate(self.ground.size(), |i, j| {
             self.rests((i, j)) || mouth(i, j) || lowest.is_some_and(|lowest| self.ground[(i, j)] <= lowest)

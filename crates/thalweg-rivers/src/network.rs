@@ -2,8 +2,8 @@
 
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{ReachId, strahler_order};
 pub use thalweg_flow::accumulate::SHARES;
-use thalweg_flow::streams;
 
 /// Parts to a cubic metre a second, 2³⁶, in which discharges are counted: sums of them are exact.
 pub const FLOW: f64 = 68_719_476_736.0;
@@ -66,7 +66,15 @@ pub enum RiverKind {
 }
 
 impl RiverKind {
-    /// Its name as it stands in files.
+    /// All of them.
+    const ALL: [Self; 4] = [Self::Torrent, Self::StepPool, Self::Braided, Self::Meandering];
+
+    /// The kind of that name; `None` if there is none.
+    pub fn find(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Its name in files.
     pub fn word(self) -> &'static str {
         match self {
             Self::Torrent => "torrent",
@@ -116,9 +124,10 @@ pub enum Mouth {
 }
 
 /// How a reach ends, as files say it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReachEnd {
     /// In another reach.
+    #[default]
     River,
     /// In a lake.
     Lake,
@@ -222,84 +231,175 @@ pub struct Network {
     pub met: u64,
 }
 
-/// A part of a run between two places where a tributary joins or an arm parts, or where the run begins or ends.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
+/// A river reach: the part of a run between two places where a tributary joins or an arm parts, or where the run begins or
+/// ends. It is the same in memory and in files; places, levels and widths are one to a vertex, from the upper end down.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RiverReach {
-    /// Index of its run in [`Network::rivers`].
-    pub river: u32,
-    /// Indices of its first and last vertex in the run.
-    pub vertices: [u32; 2],
-    /// Strahler's order, from 1.
+    /// Its number: its index in what [`Network::reaches`] returns.
+    pub id: ReachId,
+    /// One more than the index of its run in [`Network::rivers`], as in the rasters.
+    pub run: u32,
+    /// Name of its river: the hash of [`Network::names`] in hexadecimal digits.
+    pub name: String,
+    /// Strahler order, from 1.
     pub order: u32,
-    /// Index of the reach that it runs into; `None` where it ends in a lake, the sea, over an edge or at an outlet.
-    pub downstream: Option<u32>,
-    /// Index of the reach at whose end it parts from another run; `None` where it parts from none.
-    pub parts_from: Option<u32>,
+    /// Kind of river at the middle vertex.
+    pub kind: RiverKind,
+    /// Length in metres.
+    pub length: f64,
+    /// Discharge at its upper and at its lower end in m³/s, without the water that joins at the lower end.
+    pub discharge: [f64; 2],
+    /// Drainage area at its lower end in m², without that of what joins there.
+    pub drainage_area: f64,
+    /// Depth of the water at the middle vertex, in metres.
+    pub depth: f64,
+    /// Number of the lake that it comes out of; `None` if it comes out of none.
+    pub lake_from: Option<u32>,
+    /// Number of the lake that it runs into; `None` if it runs into none.
+    pub lake_to: Option<u32>,
+    /// The reach at whose end it parts from another run; `None` if it is no arm.
+    pub parts_from: Option<ReachId>,
+    /// How it ends.
+    pub end: ReachEnd,
+    /// The reach that it runs into; `None` where it ends in a lake, in the sea, over an edge or at an outlet.
+    pub downstream: Option<ReachId>,
+    /// Row and column in cells from the north-west corner; cell (i, j) reaches from i to i + 1 and from j to j + 1. At
+    /// least two.
+    pub places: Vec<[f64; 2]>,
+    /// Levels of the water in metres.
+    pub surface: Vec<f64>,
+    /// Levels of the bed in metres.
+    pub bed: Vec<f64>,
+    /// Widths of the water in metres.
+    pub width: Vec<f64>,
+}
+
+/// The reaches of all runs as ranges of vertices.
+struct Cuts {
+    /// For each run the indices of the vertices between its reaches, its first and its last vertex among them.
+    vertices: Vec<Vec<u32>>,
+    /// For each run the number of its first reach.
+    first: Vec<ReachId>,
+}
+
+impl Cuts {
+    fn new(network: &Network) -> Self {
+        let mut vertices: Vec<Vec<u32>> =
+            network.rivers.iter().map(|river| vec![0, river.vertices.len() as u32 - 1]).collect();
+        for river in &network.rivers {
+            if let Mouth::Joins { river, vertex } = river.mouth {
+                vertices[river as usize].push(vertex);
+            }
+            if let Source::Parts { river, vertex } = river.source {
+                vertices[river as usize].push(vertex);
+            }
+        }
+        let mut count = 0;
+        let first = vertices.iter_mut().map(|cuts| {
+            cuts.sort_unstable();
+            cuts.dedup();
+            let first = count;
+            count += cuts.len() as u32 - 1;
+            first
+        });
+        let first = first.collect();
+        Self { vertices, first }
+    }
+
+    /// The reach of a run that begins at this vertex; the last one at the very end of the run.
+    fn reach_from(&self, run: u32, vertex: u32) -> ReachId {
+        let cuts = &self.vertices[run as usize];
+        let place = cuts.binary_search(&vertex).unwrap_or(0).min(cuts.len() - 2);
+        self.first[run as usize] + place as ReachId
+    }
+
+    /// The reach of a run that ends at this vertex.
+    fn reach_to(&self, run: u32, vertex: u32) -> ReachId {
+        let place = self.vertices[run as usize].binary_search(&vertex).unwrap_or(0).max(1) - 1;
+        self.first[run as usize] + place as ReachId
+    }
 }
 
 impl Network {
-    /// The runs cut where tributaries join and arms part, in the order of `rivers` and downstream, with their Strahler orders.
+    /// The runs cut where tributaries join and arms part, in the order of `rivers` and downstream.
     pub fn reaches(&self) -> Vec<RiverReach> {
-        let mut cuts: Vec<Vec<u32>> =
-            self.rivers.iter().map(|river| vec![0, river.vertices.len() as u32 - 1]).collect();
+        let cuts = Cuts::new(self);
+        // Water and drainage area, in parts, that join each run at a vertex; those of an arm leave it there.
+        let mut joining: Vec<Vec<(u32, i64, i64)>> = vec![Vec::new(); self.rivers.len()];
         for river in &self.rivers {
-            if let Mouth::Joins { river, vertex } = river.mouth {
-                cuts[river as usize].push(vertex);
+            if let (Mouth::Joins { river: other, vertex }, Some(last)) = (river.mouth, river.vertices.last()) {
+                joining[other as usize].push((vertex, last.flow, last.area));
             }
-            if let Source::Parts { river, vertex } = river.source {
-                cuts[river as usize].push(vertex);
+            if let (Source::Parts { river: other, vertex }, Some(first)) = (river.source, river.vertices.first()) {
+                joining[other as usize].push((vertex, -first.flow, -first.area));
             }
         }
         let mut reaches: Vec<RiverReach> = Vec::new();
-        let mut first = Vec::new();
-        for (river, cuts) in cuts.iter_mut().enumerate() {
-            cuts.sort_unstable();
-            cuts.dedup();
-            first.push(reaches.len() as u32);
-            for pair in cuts.windows(2) {
-                let below = (pair[1] < cuts[cuts.len() - 1]).then_some(reaches.len() as u32 + 1);
+        for (run, river) in self.rivers.iter().enumerate() {
+            let lengths = self.lengths(river);
+            for pair in cuts.vertices[run].windows(2) {
+                let [from, to] = [pair[0] as usize, pair[1] as usize];
+                let (is_first, is_last) = (from == 0, to + 1 == river.vertices.len());
+                let vertices = &river.vertices[from..=to];
+                let (end, middle) = (vertices[vertices.len() - 1], vertices[vertices.len() / 2]);
+                let at_end = joining[run].iter().filter(|(vertex, ..)| *vertex == pair[1]);
+                let (flow, area) = at_end.fold((end.flow, end.area), |(flow, area), (_, f, a)| (flow - f, area - a));
+                let id = reaches.len() as ReachId;
                 reaches.push(RiverReach {
-                    river: river as u32,
-                    vertices: [pair[0], pair[1]],
+                    id,
+                    run: run as u32 + 1,
+                    name: format!("{:08x}", self.names[river.number as usize]),
                     order: 0,
-                    downstream: below,
-                    parts_from: None,
+                    kind: middle.kind,
+                    length: lengths[to] - lengths[from],
+                    discharge: [vertices[0].discharge(), flow as f64 / FLOW],
+                    drainage_area: area as f64 / SHARES * self.cell * self.cell,
+                    depth: middle.depth,
+                    lake_from: match river.source {
+                        Source::Lake(lake) if is_first => Some(lake + 1),
+                        _ => None,
+                    },
+                    lake_to: match river.mouth {
+                        Mouth::Lake(lake) if is_last => Some(lake + 1),
+                        _ => None,
+                    },
+                    parts_from: match river.source {
+                        Source::Parts { river, vertex } if is_first => Some(cuts.reach_to(river, vertex)),
+                        _ => None,
+                    },
+                    end: if is_last { ReachEnd::of(river.mouth) } else { ReachEnd::River },
+                    downstream: match river.mouth {
+                        _ if !is_last => Some(id + 1),
+                        Mouth::Joins { river, vertex } => Some(cuts.reach_from(river, vertex)),
+                        _ => None,
+                    },
+                    places: vertices.iter().map(|vertex| vertex.place).collect(),
+                    surface: vertices.iter().map(|vertex| vertex.surface.metres()).collect(),
+                    bed: vertices.iter().map(|vertex| vertex.bed.metres()).collect(),
+                    width: vertices.iter().map(|vertex| vertex.width).collect(),
                 });
             }
         }
-        for (k, river) in self.rivers.iter().enumerate() {
-            if let Mouth::Joins { river: other, vertex } = river.mouth {
-                let last = first[k] as usize + cuts[k].len() - 2;
-                let place = cuts[other as usize].binary_search(&vertex).unwrap_or(0);
-                // A tributary that joins at the very end joins the last reach.
-                let place = place.min(cuts[other as usize].len() - 2);
-                reaches[last].downstream = Some(first[other as usize] + place as u32);
-            }
-        }
-        for (k, river) in self.rivers.iter().enumerate() {
-            if let Source::Parts { river, vertex } = river.source {
-                let place = cuts[river as usize].binary_search(&vertex).unwrap_or(0).max(1) - 1;
-                reaches[first[k] as usize].parts_from = Some(first[river as usize] + place as u32);
-            }
-        }
-        self.orders(&mut reaches, &first, &cuts);
+        self.assign_orders(&mut reaches, &cuts);
         reaches
     }
 
-    fn orders(&self, reaches: &mut [RiverReach], first: &[u32], cuts: &[Vec<u32>]) {
-        let mut above: Vec<Vec<u32>> = vec![Vec::new(); reaches.len()];
+    /// Assigns the Strahler orders, which lakes pass on from the reaches that run into them.
+    fn assign_orders(&self, reaches: &mut [RiverReach], cuts: &Cuts) {
+        let mut tributaries: Vec<Vec<u32>> = vec![Vec::new(); reaches.len()];
         let mut lakes: Vec<Vec<u32>> = vec![Vec::new(); self.lakes.len()];
-        for river in self.order.iter().map(|river| *river as usize) {
-            for k in first[river] as usize..first[river] as usize + cuts[river].len() - 1 {
-                match (reaches[k].vertices[0], self.rivers[river].source) {
-                    (0, Source::Lake(lake)) => above[k].extend(&lakes[lake as usize]),
-                    _ => above[k].extend(reaches[k].parts_from.map(|from| reaches[from as usize].order)),
+        for run in self.order.iter().map(|run| *run as usize) {
+            let first = cuts.first[run] as usize;
+            for k in first..first + cuts.vertices[run].len() - 1 {
+                match reaches[k].lake_from {
+                    Some(lake) => tributaries[k].extend(&lakes[lake as usize - 1]),
+                    None => tributaries[k].extend(reaches[k].parts_from.map(|from| reaches[from as usize].order)),
                 }
-                reaches[k].order = streams::strahler_of(&above[k]);
-                match (reaches[k].downstream, self.rivers[river].mouth) {
-                    (Some(below), _) => above[below as usize].push(reaches[k].order),
-                    (None, Mouth::Lake(lake)) => lakes[lake as usize].push(reaches[k].order),
+                let order = strahler_order(&tributaries[k]);
+                reaches[k].order = order;
+                match (reaches[k].downstream, reaches[k].lake_to) {
+                    (Some(downstream), _) => tributaries[downstream as usize].push(order),
+                    (None, Some(lake)) => lakes[lake as usize - 1].push(order),
                     _ => {}
                 }
             }

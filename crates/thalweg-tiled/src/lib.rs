@@ -21,7 +21,7 @@
 //! let heights: Vec<f32> = (0..64 * 64).map(|k| ((k / 64) + (k % 64)) as f32).collect();
 //! let terrain = Terrain::from_metres(Grid::new([64, 64], 30.0)?, &heights)?;
 //! let drained = drain_in_memory(&terrain, &SurveyOptions::default(), 16, |_| {}, |_| {})?;
-//! assert!(drained.streams.iter().all(|stream| stream.order >= 1));
+//! assert!(drained.channels.reaches.iter().all(|reach| reach.order >= 1));
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 
@@ -47,17 +47,16 @@ mod records;
 mod shore_lines;
 mod shore_walk;
 mod stream_cells;
-pub mod stream_paths;
 pub mod tiling;
 
 pub use layer::TileLayer;
-pub use stream_paths::StreamPath;
 pub use tiling::Tiling;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::ChannelReach;
 use thalweg_io::Samples;
 use thalweg_render::products::lakes::LakeOutline;
 use thalweg_render::products::nested::NestedDepression;
@@ -166,8 +165,8 @@ pub enum Finding {
 pub enum Product {
     /// Number of basins.
     Basins(u64),
-    /// The next stream, as [`links`](thalweg_flow::links::links) has them.
-    Stream(StreamPath),
+    /// The next channel reach, as [`trace_channels`](thalweg_flow::channels::trace_channels) has them.
+    Reach(ChannelReach),
     /// The next lake; its outline comes after it, piece by piece.
     Lake(LakeOutline),
     /// Some more of the outline of the lake that came last, as [`LakeOutline::outline`] has it: its lines one after another.

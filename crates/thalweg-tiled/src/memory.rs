@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::layer::NO_HEIGHT;
-use crate::stream_paths::StreamPath;
 use crate::tiling::Tiling;
 use crate::{Product, TileLayer, drainage};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::{ChannelNetwork, Terrain};
 use thalweg_export::survey::SurveyOptions;
-use thalweg_flow::Link;
 use thalweg_io::Samples;
 use thalweg_render::products::lakes::LakeOutline;
 use thalweg_render::products::nested::NestedDepression;
@@ -22,19 +20,12 @@ pub struct Drained {
     pub layers: BTreeMap<TileLayer, Samples>,
     /// Number of basins.
     pub basins: u64,
-    /// All streams, each at the place that [`StreamPath::downstream`] counts by.
-    pub streams: Vec<StreamPath>,
+    /// All streams, reach by reach.
+    pub channels: ChannelNetwork,
     /// All lakes, by their numbers from 1.
     pub lakes: Vec<LakeOutline>,
     /// All depressions; none if they were not asked for.
     pub depressions: Vec<NestedDepression>,
-}
-
-impl Drained {
-    /// The streams as [`links`](thalweg_flow::links::links) has them; `cell` is the side of a cell in metres.
-    pub fn links(&self, cell: f64) -> Vec<Link> {
-        self.streams.iter().enumerate().map(|(id, path)| path.link(id as u32, cell)).collect()
-    }
 }
 
 /// Takes every step of [`drainage::steps`] over a terrain in tiles of `side` cells, the tiles in the order that `order` puts their numbers
@@ -84,7 +75,7 @@ pub fn drain_in_memory(
         answers = step.solve(&summaries, &mut |product| {
             match product {
                 Product::Basins(count) => drained.basins = count,
-                Product::Stream(stream) => drained.streams.push(stream),
+                Product::Reach(reach) => drained.channels.reaches.push(reach),
                 Product::Lake(lake) => drained.lakes.push(lake),
                 Product::Depression(one) => drained.depressions.push(one),
                 Product::Shore { begins, points } => {

@@ -6,13 +6,12 @@ use crate::catchments::{Told, Ways, within};
 use crate::codec::{Reader, Writer};
 use crate::layer::TileLayer;
 use crate::part::{Inputs, Map, SharedMap, messages};
-use crate::stream_paths::StreamPath;
 use crate::tiling::Rim;
 use crate::{Finding, Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cell, CellRect, ChannelReach, ReachId, path_length};
 use thalweg_flow::{D8, Directions, accumulate};
 use thalweg_io::Samples;
 
@@ -137,7 +136,7 @@ impl Step for Gather {
         });
         let answers = answers.collect();
         for id in 0..streams.heads.len() {
-            found(Product::Stream(network.path(&streams, id, summaries)?))?;
+            found(Product::Reach(network.reach(&streams, id, summaries)?))?;
         }
         Ok(answers)
     }
@@ -418,34 +417,39 @@ impl Network<'_> {
         Ok((Streams { heads, downstream, orders, magnitudes }, arrivals))
     }
 
-    /// A stream with its cells, which are taken from the summaries.
-    fn path(&self, streams: &Streams, id: usize, summaries: &dyn Summaries) -> Result<StreamPath> {
+    /// A reach with its cells, which are taken from the summaries.
+    fn reach(&self, streams: &Streams, id: usize, summaries: &dyn Summaries) -> Result<ChannelReach> {
         let (head, tile, number) = streams.heads[id];
         let (mut tile, mut piece) = (tile as usize, &self.tiles[tile as usize].pieces[number as usize]);
-        let mut path = StreamPath {
-            head: self.map.tiling.cell(head),
+        let (tiling, cell_size) = (&self.map.tiling, self.map.grid.cell);
+        let mut end = tiling.cell(head);
+        let mut cells = vec![Cell::from(end)];
+        let first = Height(piece.heights[0]);
+        let (last, count) = loop {
+            let [at, steps] = piece.steps.map(|n| n as usize);
+            for step in summaries.part(tile, at..at + steps)?.iter() {
+                let direction = D8::from_code(*step).ok_or_else(broken)?;
+                end = tiling.step(end, direction).ok_or_else(broken)?;
+                cells.push(end.into());
+            }
+            let Some(onward) = self.onward(piece)? else { break (piece.heights[1], piece.count) };
+            let count = if onward.door.kind == End::Outlet { onward.door.count } else { piece.count };
+            let Some(next) = onward.piece else { break (onward.door.height, count) };
+            (tile, piece) = (onward.tile, &self.tiles[onward.tile].pieces[next]);
+        };
+        let (length, drop) = (cell_size * path_length(&cells), first.metres() - Height(last).metres());
+        Ok(ChannelReach {
+            id: id as ReachId,
             order: streams.orders[id].into(),
             magnitude: streams.magnitudes[id],
+            cells,
+            length,
+            drop,
+            slope: drop / length,
+            drainage_area: count as f64 * (cell_size * cell_size),
             downstream: Some(streams.downstream[id]).filter(|below| *below != NONE),
-            ..StreamPath::default()
-        };
-        path.heights[0] = Height(piece.heights[0]);
-        loop {
-            let [at, count] = piece.steps.map(|n| n as usize);
-            path.steps.extend_from_slice(&summaries.part(tile, at..at + count)?);
-            (path.heights[1], path.cells) = (Height(piece.heights[1]), piece.count);
-            let Some(onward) = self.onward(piece)? else { break };
-            path.heights[1] = Height(onward.door.height);
-            if onward.door.kind == End::Outlet {
-                path.cells = onward.door.count;
-            }
-            let Some(next) = onward.piece else { break };
-            (tile, piece) = (onward.tile, &self.tiles[onward.tile].pieces[next]);
-        }
-        if !path.fits(self.map.tiling.size()) {
-            return Err(broken());
-        }
-        Ok(path)
+            hydraulics: None,
+        })
     }
 }
 

@@ -76,14 +76,14 @@ fn outlets(cells: &JsValue) -> Result<Vec<[usize; 2]>> {
 /// The reaches of streams, with their cells row by row.
 fn reaches(survey: &Survey) -> Result<JsValue> {
     let all = Array::new();
-    for link in &survey.links {
-        let reach = object(&json!({
-            "id": link.id, "order": link.order, "magnitude": link.magnitude, "length": link.length, "drop": link.drop,
-            "slope": link.slope, "catchment": link.catchment, "into": link.downstream,
+    for reach in &survey.channels.reaches {
+        let entry = object(&json!({
+            "id": reach.id, "order": reach.order, "magnitude": reach.magnitude, "length": reach.length,
+            "drop": reach.drop, "slope": reach.slope, "catchment": reach.drainage_area, "into": reach.downstream,
         }))?;
-        let cells: Vec<u32> = link.cells.iter().flatten().map(|x| *x as u32).collect();
-        Reflect::set(&reach, &"cells".into(), &Uint32Array::from(&cells[..]))?;
-        all.push(&reach);
+        let cells: Vec<u32> = reach.cells.iter().flat_map(|cell| [cell.row as u32, cell.col as u32]).collect();
+        Reflect::set(&entry, &"cells".into(), &Uint32Array::from(&cells[..]))?;
+        all.push(&entry);
     }
     Ok(all.into())
 }

@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let begun = Instant::now();
     let survey = Survey::of(&terrain, &options, |_| {})?;
     let whole = begun.elapsed().as_secs_f64() * each;
-    println!("in memory {whole:.1} ns a cell, {} streams", survey.links.len());
+    println!("in memory {whole:.1} ns a cell, {} streams", survey.channels.reaches.len());
     drop(survey);
 
     let mut last: Option<(&str, Instant)> = None;
@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "in tiles of {side}: {sum:.1} ns a cell, {:.2} of that in memory, {} streams",
         sum / whole,
-        drained.streams.len()
+        drained.channels.reaches.len()
     );
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 pub mod bytes;
 mod cell;
+mod channels;
 pub mod d8;
 pub mod field;
 pub mod filter;
@@ -11,6 +12,7 @@ mod layer;
 mod table;
 
 pub use cell::{Cell, CellIndex, CellRect};
+pub use channels::{ChannelNetwork, ChannelReach, Hydraulics, ReachId, path_length, shreve_magnitude, strahler_order};
 pub use layer::{
     CellType, Cells, Coarser, Finer, Hue, Layer, LayerOverlay, LayerSpec, LayerTraits, Lifetime, Mass, ReadBack,
     VectorPart,

@@ -13,7 +13,7 @@ use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Terrain};
 use thalweg_flow::{infinity, streams};
 use thalweg_io::apart::apart;
 use thalweg_io::depression_file::DepressionFile;
-use thalweg_io::features::save_links;
+use thalweg_io::features::save_reaches;
 use thalweg_io::water::{self, save_water};
 use thalweg_io::{
     Draft, MapPixels, Samples, SaveOptions, Saved, atomic, output, save, save_layer, save_picture, save_samples,
@@ -98,7 +98,8 @@ impl Survey {
     /// When the terrain is of another size than the one that it was made of.
     pub fn map(&self, terrain: &Terrain) -> Result<Picture> {
         let water = Water { pools: Some(&self.lake_depth), ..Water::default() };
-        let options = ShadeOptions { water, rivers: &self.links, max_size: Some(SCREEN), ..ShadeOptions::default() };
+        let options =
+            ShadeOptions { water, rivers: &self.channels.reaches, max_size: Some(SCREEN), ..ShadeOptions::default() };
         shade(terrain, &options)
     }
 
@@ -151,11 +152,11 @@ impl Survey {
         Ok(saved)
     }
 
-    /// Writes the links, and the map that shows them.
+    /// Writes the channel reaches, and the map that shows them.
     fn lines(&self, folder: &Path, terrain: &Terrain) -> Result<Saved> {
         let files = ["streams.geojson", "streams.fgb", "map.png"].map(|name| folder.join(name));
-        let said = save_links(&files[0], &self.links, &terrain.grid)?;
-        save_links(&files[1], &self.links, &terrain.grid)?;
+        let said = save_reaches(&files[0], &self.channels.reaches, &terrain.grid)?;
+        save_reaches(&files[1], &self.channels.reaches, &terrain.grid)?;
         save_picture(&files[2], &self.map(terrain)?)?;
         let pixels = MapPixels::shaded(terrain.grid.size, Some(SCREEN));
         let place = save_world_file(&files[2], &terrain.grid, pixels)?;

@@ -15,7 +15,7 @@
 //! let options = SurveyOptions { threshold: Some(20_000.0), ..SurveyOptions::default() };
 //! let survey = Survey::of(&terrain, &options, |_| {})?;
 //! assert_eq!(survey.lake_depth[(15, 10)], Height::from_metres(2.0)?);
-//! assert_eq!(survey.summary(&terrain.grid).streams.links, survey.links.len());
+//! assert_eq!(survey.summary(&terrain.grid).streams.links, survey.channels.reaches.len());
 //!
 //! let folder = tempfile::tempdir().unwrap();
 //! survey.draft(folder.path(), &terrain, None)?.commit(&[])?;
@@ -31,11 +31,12 @@ pub use summary::{BasinSummary, ChannelSummary, LakeSummary, OrderSummary, Strea
 
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::Height;
-use thalweg_flow::{Directions, Drainage, Land, Link, basins, breach, infinity, links, streams};
+use thalweg_core::terrain::{ChannelNetwork, Terrain};
+use thalweg_flow::channels::trace_channels;
+use thalweg_flow::{Directions, Drainage, Land, basins, breach, infinity, streams};
 use thalweg_models::models::drainage::ACCUMULATION;
 use thalweg_render::products::nested::{NestedDepression, nested};
 
@@ -119,13 +120,13 @@ pub struct Survey {
     pub basins: Field<u32>,
     /// Strahler's order of the stream in each cell; 0 where there is none.
     pub orders: Field<u32>,
-    /// The streams, from source or junction to junction or outlet.
-    pub links: Vec<Link>,
+    /// The streams, reach by reach.
+    pub channels: ChannelNetwork,
     /// The depressions under its lakes, each before the one that it becomes part of; `None` if they were not asked for.
     pub depressions: Option<Vec<NestedDepression>>,
     /// What it heeded; its threshold is set.
     pub options: SurveyOptions,
-    channels: Option<ChannelSummary>,
+    breaching: Option<ChannelSummary>,
 }
 
 impl SurveyOptions {
@@ -187,14 +188,14 @@ impl Survey {
         begins(Phase::Streams);
         let lines = || -> Result<_> {
             let mask = streams::streams(&land, cells, streams::least_cells(threshold, area))?;
-            Ok((streams::strahler(directions, &mask)?, links::links(&land, directions, cells, &mask)?))
+            Ok((streams::strahler(directions, &mask)?, trace_channels(&land, directions, cells, &mask)?))
         };
         let (lines, basins) = rayon::join(lines, || basins::basins(&land, directions));
-        let ((orders, links), basins) = (lines?, basins?);
+        let ((orders, channels), basins) = (lines?, basins?);
         let lake_depth = drainage.depths(open);
         let tree = || nested(&land.under(open), drainage.filled(), drainage.directions());
         let depressions = options.depressions.then(tree).transpose()?;
-        let channels = breached.as_ref().map(|breached| ChannelSummary::of(breached, area));
+        let breaching = breached.as_ref().map(|breached| ChannelSummary::of(breached, area));
         let cut = breached.map(|breached| difference(&terrain.ground, &breached.ground));
         let cells = drainage.take_cells();
         let (filled, directions) = drainage.into_parts();
@@ -208,10 +209,10 @@ impl Survey {
             cells,
             basins,
             orders,
-            links,
+            channels,
             depressions,
             options,
-            channels,
+            breaching,
         })
     }
 }

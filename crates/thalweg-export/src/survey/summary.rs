@@ -73,23 +73,23 @@ pub struct BasinSummary {
 pub struct StreamSummary {
     /// Number of cells in which there is one.
     pub cells: usize,
-    /// Number of links, from source or junction to junction or outlet.
+    /// Number of channel reaches.
     pub links: usize,
-    /// Length of all links together, in metres.
+    /// Length of all reaches together, in metres.
     pub length_m: f64,
     /// That length over the area of the land, in km/km²; 0 without land.
     pub density_km_per_km2: f64,
-    /// The links of each of Strahler's orders, from 1 to the highest.
+    /// The reaches of each Strahler order, from 1 to the highest.
     pub orders: Vec<OrderSummary>,
 }
 
-/// The links of one order.
+/// The reaches of one order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OrderSummary {
     /// The order, from 1.
     pub order: u32,
-    /// How many links are of it.
+    /// Number of reaches of this order.
     pub links: usize,
     /// Their length together, in metres.
     pub length_m: f64,
@@ -132,21 +132,21 @@ impl Survey {
             lakes: lakes(&self.lake_depth, area),
             basins: basins(&self.basins, area),
             streams: self.streams(land_m2),
-            breached: self.channels,
+            breached: self.breaching,
             outlets: self.options.outlets.clone(),
         }
     }
 
     fn streams(&self, land_m2: f64) -> StreamSummary {
-        let highest = self.links.iter().map(|link| link.order).max().unwrap_or(0);
+        let highest = self.channels.reaches.iter().map(|reach| reach.order).max().unwrap_or(0);
         let of_order = |order: u32| {
-            let links = || self.links.iter().filter(|link| link.order == order);
-            OrderSummary { order, links: links().count(), length_m: links().map(|link| link.length).sum() }
+            let reaches = || self.channels.reaches.iter().filter(|reach| reach.order == order);
+            OrderSummary { order, links: reaches().count(), length_m: reaches().map(|reach| reach.length).sum() }
         };
-        let length_m: f64 = self.links.iter().map(|link| link.length).sum();
+        let length_m: f64 = self.channels.reaches.iter().map(|reach| reach.length).sum();
         StreamSummary {
             cells: self.orders.as_slice().iter().filter(|order| **order > 0).count(),
-            links: self.links.len(),
+            links: self.channels.reaches.len(),
             length_m,
             density_km_per_km2: if land_m2 > 0.0 { length_m / land_m2 * 1000.0 } else { 0.0 },
             orders: (1..=highest).map(of_order).collect(),

@@ -3,7 +3,7 @@
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::picture::Picture;
 use thalweg_core::terrain::field::{Field, Size};
-use thalweg_flow::Link;
+use thalweg_core::terrain::{Cell, ChannelReach};
 
 /// A clear blue that shows on green, brown and white alike.
 const BLUE: Linear = [0.020, 0.125, 0.400];
@@ -15,20 +15,20 @@ const SIDE: f32 = 900.0;
 /// A place on the map: pixels down and right from its upper left corner.
 pub type Point = [f32; 2];
 
-/// Draws the links of a terrain of `size` cells over a map of the same extent, but for the cells (row, column) that are
+/// Draws the channel reaches of a terrain of `size` cells over a map of the same extent, except for the cells that are
 /// `hidden`, such as those of open water. Widths go with the root of the catchment, as those of rivers do (Leopold &
 /// Maddock 1953).
-pub fn draw(map: &mut Picture, rivers: &[Link], size: Size, hidden: impl Fn([usize; 2]) -> bool) {
+pub fn draw(map: &mut Picture, reaches: &[ChannelReach], size: Size, hidden: impl Fn(Cell) -> bool) {
     let [rows, cols] = map.size();
     let scale = [rows as f32 / size[0] as f32, cols as f32 / size[1] as f32];
     let wide = (rows.max(cols) as f32 / SIDE).max(0.7);
-    let greatest = rivers.iter().map(|link| link.catchment).fold(0.0, f64::max);
+    let greatest = reaches.iter().map(|reach| reach.drainage_area).fold(0.0, f64::max);
     // The greatest cover counts, so that no order of drawing shows.
     let mut cover = Field::new([rows, cols], 0f32);
-    for link in rivers {
-        let share = (link.catchment / greatest).sqrt() as f32;
+    for reach in reaches {
+        let share = (reach.drainage_area / greatest).sqrt() as f32;
         let half = 0.5 * wide * (WIDTH[0] + (WIDTH[1] - WIDTH[0]) * share);
-        for cells in link.cells.split(|cell| hidden(*cell)) {
+        for cells in reach.cells.split(|cell| hidden(*cell)) {
             let points = cells.iter().map(|cell| [0, 1].map(|k| (cell[k] as f32 + 0.5) * scale[k])).collect();
             let line = smoothed(smoothed(points));
             for pair in line.windows(2) {
@@ -92,24 +92,14 @@ fn stroke(cover: &mut Field<f32>, a: Point, b: Point, half: f32) {
 mod tests {
     use super::*;
 
-    fn link(cells: &[[usize; 2]], catchment: f64) -> Link {
-        Link {
-            id: 0,
-            order: 1,
-            magnitude: 1,
-            cells: cells.to_vec(),
-            length: 1.0,
-            drop: 0.0,
-            slope: 0.0,
-            catchment,
-            downstream: None,
-        }
+    fn reach(row: usize, drainage_area: f64) -> ChannelReach {
+        let cells = (0..60).map(|col| Cell::new(row, col)).collect();
+        ChannelReach { cells, drainage_area, ..ChannelReach::default() }
     }
 
     #[test]
     fn rivers_are_blue_where_they_run_and_wider_with_their_catchments() {
-        let along = |row: usize| (0..60).map(|j| [row, j]).collect::<Vec<_>>();
-        let rivers = [link(&along(10), 1.0), link(&along(40), 100.0)];
+        let rivers = [reach(10, 1.0), reach(40, 100.0)];
         let mut map = Picture::new([60, 60], [200, 190, 150]);
         draw(&mut map, &rivers, [60, 60], |_| false);
         let changed = |rows: std::ops::Range<usize>| rows.filter(|i| map.rgb[(*i, 30)] != [200, 190, 150]).count();
@@ -122,7 +112,7 @@ mod tests {
         draw(&mut other, &[rivers[1].clone(), rivers[0].clone()], [60, 60], |_| false);
         assert_eq!(map, other);
         let mut small = Picture::new([30, 30], [200, 190, 150]);
-        draw(&mut small, &rivers, [60, 60], |[_, j]| j > 40);
+        draw(&mut small, &rivers, [60, 60], |cell| cell.col > 40);
         assert!(small.rgb[(20, 15)][0] < 100 && small.rgb[(15, 15)] == [200, 190, 150]);
         assert_eq!(small.rgb[(20, 25)], [200, 190, 150], "hidden");
     }

@@ -14,7 +14,7 @@ use crate::pictures::{rivers, trees};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::field::{Field, Size};
-use thalweg_flow::Link;
+use thalweg_core::terrain::{Cell, ChannelReach};
 use thalweg_models::process::forest::Tree;
 
 /// Longer side in pixels of a map that a screen shows whole.
@@ -36,7 +36,7 @@ thalweg_core::with_defaults! {
         /// Water: what flows, pools, streams.
         pub water: Water<'a> = Water::default(),
         /// Rivers, drawn as lines.
-        pub rivers: &'a [Link] = &[],
+        pub rivers: &'a [ChannelReach] = &[],
         /// Trees, drawn as crowns with their shadows.
         pub trees: &'a [Tree] = &[],
         /// Whether to draw a scale bar below.
@@ -84,7 +84,7 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
     }
     let [rows, cols] = relief.size();
     let wet = |i: usize, j: usize| i < rows && j < cols && relief.depth(i, j) > 0.0;
-    rivers::draw(&mut map, options.rivers, [rows, cols], |[i, j]| {
+    rivers::draw(&mut map, options.rivers, [rows, cols], |Cell { row: i, col: j }| {
         (i.saturating_sub(1)..=i + 1).all(|r| (j.saturating_sub(1)..=j + 1).all(|c| wet(r, c)))
     });
     let metres_per_pixel = terrain.grid.cell * pixels as f64 / map.rgb.cols() as f64;

@@ -1,30 +1,14 @@
-//! Streams as things with their discharge, width, depth and velocity, and the same by cell.
+//! Channel reaches with their discharge, width, depth and velocity, and the same by cell.
 
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{DISCHARGE, POOL, Terrain};
-use thalweg_flow::hydraulic;
-use thalweg_flow::{Drainage, Land, Link, links};
+use thalweg_core::terrain::{ChannelNetwork, ChannelReach, DISCHARGE, Hydraulics, POOL, Terrain};
+use thalweg_flow::channels::trace_channels;
+use thalweg_flow::{Drainage, Land, hydraulic};
 
 /// Cells with less than the threshold that a stream may cross: a particle's way and the steepest descent differ by a few.
 const GAP: usize = 6;
-
-/// A reach without tributaries, and how much water it carries.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct StreamReach {
-    /// Where it runs.
-    pub link: Link,
-    /// Its discharge in m³/s: the greatest of its cells, the junction at its end left out.
-    pub discharge: f64,
-    /// Width in metres of a natural stream of that discharge ([`hydraulic::width`]).
-    pub width: f64,
-    /// Its mean depth in metres.
-    pub depth: f64,
-    /// Its mean velocity in m/s.
-    pub velocity: f64,
-}
 
 /// Width (m), depth (m) and velocity (m/s) by cell of streams of this discharge (m³/s), by hydraulic geometry.
 pub fn geometry(discharge: &Field<f32>) -> [Field<f32>; 3] {
@@ -39,20 +23,20 @@ pub fn threshold(discharge: &Field<f32>) -> Option<f32> {
     Some(*values.select_nth_unstable_by(kept, |a, b| b.total_cmp(a)).1)
 }
 
-/// The streams of at least `threshold` m³/s, as lines down the steepest way of the terrain, its hollows filled. `pools` are the depths
-/// of standing water.
+/// Traces the streams of at least `threshold` m³/s along the steepest descent of the terrain with its depressions filled.
+/// Each reach has its [`Hydraulics`]. `pools` are the depths of standing water.
 ///
-/// A line crosses pools, and a few cells of less water, from stream to stream. Where a channel is broader than a cell,
+/// A reach crosses pools, and a few cells of less water, from stream to stream. Where a channel is broader than a cell,
 /// lines along its sides that join within its own breadth are left out.
 ///
 /// # Errors
 /// When discharge or pools are not of the terrain's size, or the threshold is not a finite number above 0.
-pub fn reaches(
+pub fn trace_streams(
     terrain: &Terrain,
     discharge: &Field<f32>,
     pools: Option<&Field<Height>>,
     threshold: f32,
-) -> Result<Vec<StreamReach>> {
+) -> Result<ChannelNetwork> {
     let size = terrain.ground.size();
     for (spec, other) in [(DISCHARGE, Some(discharge.size())), (POOL, pools.map(Field::size))] {
         if let Some([rows, cols]) = other.filter(|other| *other != size) {
@@ -84,49 +68,42 @@ pub fn reaches(
             way.into_iter().for_each(|k| mask[k] = true);
         }
     }
-    let links = |mask: &Field<bool>| links::links(&land, drainage.directions(), drainage.cells(), mask);
-    let mut found = links(&mask)?;
+    let trace = |mask: &Field<bool>| trace_channels(&land, drainage.directions(), drainage.cells(), mask);
+    let mut found = trace(&mask)?;
     // Sides of broad channels are sources close to what they join; once they are gone, their channels are whole.
     for _ in 0..4 {
-        let is_side = |link: &&Link| {
-            let (joined, factor) = link.downstream.map_or((*link, 1.0), |n| (&found[n as usize], 2.0));
+        let is_side = |reach: &&ChannelReach| {
+            let (joined, factor) = reach.downstream.map_or((*reach, 1.0), |n| (&found.reaches[n as usize], 2.0));
             let broad = factor * f64::from(hydraulic::width(greatest(joined, discharge)));
-            link.magnitude == 1 && link.length <= broad.max(3.0 * terrain.grid.cell)
+            reach.magnitude == 1 && reach.length <= broad.max(3.0 * terrain.grid.cell)
         };
-        let sides: Vec<&Link> = found.iter().filter(is_side).collect();
+        let sides: Vec<&ChannelReach> = found.reaches.iter().filter(is_side).collect();
         if sides.is_empty() {
             break;
         }
-        for [i, j] in sides.iter().flat_map(|link| own(link)) {
-            mask[(*i, *j)] = false;
+        for cell in sides.iter().flat_map(|reach| reach.own_cells()) {
+            mask[*cell] = false;
         }
-        found = links(&mask)?;
+        found = trace(&mask)?;
     }
-    let reach = |link: Link| {
-        let q = greatest(&link, discharge);
+    for reach in &mut found.reaches {
+        let q = greatest(reach, discharge);
         let [width, depth, velocity] =
             [hydraulic::width, hydraulic::depth, hydraulic::velocity].map(|of| f64::from(of(q)));
-        StreamReach { link, discharge: f64::from(q), width, depth, velocity }
-    };
-    Ok(found.into_iter().map(reach).collect())
-}
-
-/// The greatest discharge of a link's own cells.
-fn greatest(link: &Link, discharge: &Field<f32>) -> f32 {
-    own(link).iter().map(|[i, j]| discharge[(*i, *j)]).fold(0.0, f32::max)
-}
-
-/// A link's cells without the junction at its end.
-fn own(link: &Link) -> &[[usize; 2]] {
-    match link.cells.split_last() {
-        Some((_, own)) if link.downstream.is_some() => own,
-        _ => &link.cells,
+        reach.hydraulics = Some(Hydraulics { discharge: f64::from(q), width, depth, velocity });
     }
+    Ok(found)
+}
+
+/// The greatest discharge of a reach's own cells.
+fn greatest(reach: &ChannelReach, discharge: &Field<f32>) -> f32 {
+    reach.own_cells().iter().map(|cell| discharge[*cell]).fold(0.0, f32::max)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::terrain::Cell;
     use thalweg_core::terrain::grid::Grid;
 
     /// A valley that falls to the south along column 20, its sides rising 2 m a cell of 10 m.
@@ -143,33 +120,42 @@ mod tests {
     #[test]
     fn a_stream_is_one_line_with_its_water() {
         let discharge = Field::generate([60, 41], |i, j| if j == 20 { 0.1 * (i + 1) as f32 } else { 0.0 });
-        let found = reaches(&valley(), &discharge, None, 1.0).unwrap();
+        let found = trace_streams(&valley(), &discharge, None, 1.0).unwrap().reaches;
         let [reach] = &found[..] else { panic!("{} reaches", found.len()) };
-        assert!(reach.link.cells.iter().all(|[_, j]| *j == 20) && reach.link.cells[0] == [9, 20]);
-        assert!((reach.discharge - 6.0).abs() < 1e-6 && (reach.width - 7.2 * 6f64.sqrt()).abs() < 1e-4);
-        assert!((reach.width * reach.depth * reach.velocity - 6.0).abs() < 1e-4);
+        assert!(reach.cells.iter().all(|cell| cell.col == 20) && reach.cells[0] == Cell::new(9, 20));
+        let water = reach.hydraulics.unwrap();
+        assert!((water.discharge - 6.0).abs() < 1e-6 && (water.width - 7.2 * 6f64.sqrt()).abs() < 1e-4);
+        assert!((water.width * water.depth * water.velocity - 6.0).abs() < 1e-4);
         let [width, depth, velocity] = geometry(&discharge).map(|field| f64::from(field[(59, 20)]));
-        assert_eq!([width, depth, velocity], [reach.width, reach.depth, reach.velocity]);
+        assert_eq!([width, depth, velocity], [water.width, water.depth, water.velocity]);
     }
 
     #[test]
     fn gaps_and_pools_are_crossed_and_a_dry_end_is_none() {
         let there = |i: usize| !(20..24).contains(&i) && !(30..45).contains(&i);
         let discharge = Field::generate([60, 41], |i, j| if j == 20 && there(i) { 2.0 } else { 0.0 });
-        assert_eq!(reaches(&valley(), &discharge, None, 1.0).unwrap().len(), 2, "the long gap is none of few cells");
+        assert_eq!(
+            trace_streams(&valley(), &discharge, None, 1.0).unwrap().reaches.len(),
+            2,
+            "the long gap is none of few cells"
+        );
         let pools = Field::generate([60, 41], |i, _| Height::saturating(if (30..45).contains(&i) { 3.0 } else { 0.0 }));
-        let whole = reaches(&valley(), &discharge, Some(&pools), 1.0).unwrap();
-        assert_eq!((whole.len(), whole[0].link.cells.len()), (1, 60));
+        let whole = trace_streams(&valley(), &discharge, Some(&pools), 1.0).unwrap().reaches;
+        assert_eq!((whole.len(), whole[0].cells.len()), (1, 60));
         let dry = Field::generate([60, 41], |i, j| if j == 20 && i < 30 { 2.0 } else { 0.0 });
-        assert_eq!(reaches(&valley(), &dry, None, 1.0).unwrap()[0].link.cells.len(), 30, "it ends where it sinks in");
+        assert_eq!(
+            trace_streams(&valley(), &dry, None, 1.0).unwrap().reaches[0].cells.len(),
+            30,
+            "it ends where it sinks in"
+        );
     }
 
     #[test]
     fn a_broad_channel_is_one_line() {
         // 70 m wide in nature at 100 m³/s, seven cells here.
         let discharge = Field::generate([60, 41], |_, j| if j.abs_diff(20) <= 3 { 100.0 } else { 0.0 });
-        let found = reaches(&valley(), &discharge, None, 1.0).unwrap();
-        assert_eq!(found.len(), 1, "{:?}", found.iter().map(|reach| reach.link.cells.len()).collect::<Vec<_>>());
+        let found = trace_streams(&valley(), &discharge, None, 1.0).unwrap().reaches;
+        assert_eq!(found.len(), 1, "{:?}", found.iter().map(|reach| reach.cells.len()).collect::<Vec<_>>());
     }
 
     #[test]
@@ -180,9 +166,9 @@ mod tests {
         assert_eq!(threshold(&Field::new([4, 4], 0.0)), None);
         assert_eq!(threshold(&Field::new([4, 4], f32::NAN)), None);
         for bad in [0.0, f32::NAN, f32::INFINITY] {
-            assert!(reaches(&valley(), &discharge, None, bad).is_err());
+            assert!(trace_streams(&valley(), &discharge, None, bad).is_err());
         }
-        assert!(reaches(&valley(), &Field::new([4, 4], 0.0), None, 1.0).is_err());
-        assert!(reaches(&valley(), &Field::new([60, 41], 0.0), None, 1.0).unwrap().is_empty());
+        assert!(trace_streams(&valley(), &Field::new([4, 4], 0.0), None, 1.0).is_err());
+        assert!(trace_streams(&valley(), &Field::new([60, 41], 0.0), None, 1.0).unwrap().reaches.is_empty());
     }
 }

@@ -5,11 +5,11 @@ use crate::products::lakes::lakes;
 use crate::products::mesh::{Mesh, MeshOptions, MeshPoints};
 use crate::products::ribbon::{Bank, ribbon};
 use crate::products::rtin::{HeightNet, Rim, coarsened};
-use crate::products::streams::{StreamReach, reaches, threshold};
+use crate::products::streams::{threshold, trace_streams};
 use thalweg_core::base::error::Result;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{DISCHARGE, Terrain};
+use thalweg_core::terrain::{ChannelReach, DISCHARGE, Terrain};
 use thalweg_flow::hydraulic;
 use thalweg_rivers::drawn;
 use thalweg_rivers::ribbon::shore;
@@ -112,7 +112,7 @@ fn flowing(
 ) -> Result<Mesh> {
     let mut mesh = Mesh::empty(points.up());
     let Some(least) = threshold(discharge) else { return Ok(mesh) };
-    let streams = reaches(terrain, discharge, pools, least)?;
+    let reaches = trace_streams(terrain, discharge, pools, least)?.reaches;
     let [rows, cols] = terrain.grid.size;
     let last = |x: f64, n: usize| x.clamp(0.5, n as f64 - 0.5);
     let cell = |place: [f64; 2]| ((place[0] as usize).min(rows - 1), (place[1] as usize).min(cols - 1));
@@ -123,8 +123,8 @@ fn flowing(
         let level = if pool > 0 { f64::from(terrain.ground[at].0) + f64::from(pool) } else { f64::NEG_INFINITY };
         Some(level.max(sea)).filter(|level| *level > f64::from(terrain.ground[at].0))
     };
-    let mut courses: Vec<Course> = streams.iter().map(|stream| course(terrain, discharge, stream, stands)).collect();
-    connect(&streams, &mut courses);
+    let mut courses: Vec<Course> = reaches.iter().map(|reach| course(terrain, discharge, reach, stands)).collect();
+    connect(&reaches, &mut courses);
     for course in &courses {
         let end = course.places.len() - 1;
         let bank = |k: usize| {
@@ -165,21 +165,20 @@ const OVER: f64 = 1.0;
 fn course(
     terrain: &Terrain,
     discharge: &Field<f32>,
-    stream: &StreamReach,
+    reach: &ChannelReach,
     stands: impl Fn([f64; 2]) -> Option<f64>,
 ) -> Course {
-    let cells = &stream.link.cells;
-    // A junction has the water of all that meets there; the stream's own is what it had before.
-    let own = if stream.link.downstream.is_some() { cells.len() - 1 } else { cells.len() };
+    // A junction has the water of all that meets there; the reach's own is what it had before.
+    let own = reach.own_cells().len();
     let mut flow = 0.0f32;
     // Row, column, discharge, and the ground of the stream's own cells, in units.
     let mut points: Vec<[f64; 4]> = Vec::new();
-    for (n, [i, j]) in cells.iter().enumerate() {
+    for (n, cell) in reach.cells.iter().enumerate() {
         if n < own {
-            flow = flow.max(discharge[(*i, *j)]);
+            flow = flow.max(discharge[*cell]);
         }
-        let bed = f64::from(terrain.ground[(*i, *j)].0);
-        points.push([*i as f64 + 0.5, *j as f64 + 0.5, f64::from(flow), bed]);
+        let bed = f64::from(terrain.ground[*cell].0);
+        points.push([cell.row as f64 + 0.5, cell.col as f64 + 0.5, f64::from(flow), bed]);
     }
     for _ in 0..ROUNDS {
         let between = |a: [f64; 4], b: [f64; 4], t: f64| [0, 1, 2, 3].map(|k| a[k] + t * (b[k] - a[k]));
@@ -204,12 +203,12 @@ fn course(
 }
 
 /// Lets levels fall downstream and meet where streams do, and counts metres on from the longest tributary.
-fn connect(streams: &[StreamReach], courses: &mut [Course]) {
-    let below = |n: usize| streams[n].link.downstream.map(|k| k as usize);
+fn connect(reaches: &[ChannelReach], courses: &mut [Course]) {
+    let below = |n: usize| reaches[n].downstream.map(|k| k as usize);
     // Each stream after the one that it runs into.
-    let mut upward: Vec<usize> = Vec::with_capacity(streams.len());
-    let mut known = vec![false; streams.len()];
-    for first in 0..streams.len() {
+    let mut upward: Vec<usize> = Vec::with_capacity(reaches.len());
+    let mut known = vec![false; reaches.len()];
+    for first in 0..reaches.len() {
         let mut way = Vec::new();
         let mut next = Some(first);
         while let Some(n) = next.filter(|n| !known[*n]) {

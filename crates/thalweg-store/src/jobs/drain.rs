@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use thalweg::io::atomic;
 use thalweg::io::depression_file::DepressionFile;
-use thalweg::io::features::LinkFile;
+use thalweg::io::features::ReachFile;
 use thalweg::io::lake_file::LakeFile;
 use thalweg::io::place::cell_at;
 use thalweg::io::{HeightReading, LoadOptions, Samples};
@@ -228,7 +228,7 @@ impl Stage for Drained {
 
     fn solve_bytes(&self) -> u64 {
         let listed = match self.step.finds() {
-            Finding::Streams { at_most } => LINK * at_most,
+            Finding::Streams { at_most } => REACH_BYTES * at_most,
             _ => 0,
         };
         self.held + self.step.solve_bytes() + listed
@@ -261,22 +261,21 @@ const LAKE_LINES: &str = "lakes.geojson";
 const DEPRESSIONS: &str = "depressions.csv";
 
 /// Bytes that the writer of lines keeps of each: its place, its bounds, and these once more in the index.
-const LINK: u64 = 150;
+const REACH_BYTES: u64 = 150;
 
 impl Drained {
-    /// Writes streams beside the store as they are found.
+    /// Writes the channel reaches into a file next to the store as they are found.
     fn streams(&self, summaries: &dyn Summaries, store: &Path) -> Result<Answers> {
-        let mut file = LinkFile::new(beside(store, STREAMS), &self.grid)?;
-        let (mut links, mut length, mut highest) = (0u32, 0.0, 0);
+        let mut file = ReachFile::new(beside(store, STREAMS), &self.grid)?;
+        let (mut count, mut length, mut highest) = (0u32, 0.0, 0);
         let tiles = self.step.solve(summaries, &mut |product| {
-            let Product::Stream(path) = product else { return Ok(()) };
-            let link = path.link(links, self.grid.cell);
-            (links, length, highest) = (links + 1, length + link.length, highest.max(link.order));
-            file.put(&link)
+            let Product::Reach(reach) = product else { return Ok(()) };
+            (count, length, highest) = (count + 1, length + reach.length, highest.max(reach.order));
+            file.put(&reach)
         })?;
         file.finish()?;
         let mut answers = Answers { tiles, ..Answers::default() };
-        let found = json!({"links": links, "length_m": length, "highest_order": highest});
+        let found = json!({"links": count, "length_m": length, "highest_order": highest});
         answers.found.insert("streams".into(), found);
         Ok(answers)
     }

@@ -15,6 +15,7 @@ use thalweg::models::river_network::{Method, RiverNetwork};
 use thalweg::recipe::Recipe;
 use thalweg::recipe::tables::Tables;
 use thalweg::rivers::check::check;
+use thalweg::rivers::network::ReachEnd;
 use thalweg::rivers::sampled::{self, Sampling};
 use thalweg::rivers::waypoints::MouthPlace;
 use thalweg::rivers::{Carved, Design, Mouth, Network, Pass, River, RiverKind, Site, Source, carve, plan};
@@ -532,11 +533,10 @@ fn the_checks_find_what_is_wrong() {
         assert!(!found.holds() && found.first.is_some() && found.percent() < 100.0, "{name}");
     };
     let long = whole.reaches.iter().position(|reach| reach.places.len() > 12).unwrap();
-    fails("reaches an outlet", &|s| s.reaches[long].end = "nowhere".into());
     // An outlet is where one was wished for or, without any other way out, the lowest ground.
-    fails("reaches an outlet", &|s| s.reaches[long].end = "outlet".into());
+    fails("reaches an outlet", &|s| s.reaches[long].end = ReachEnd::Outlet);
     fails("reaches an outlet", &|s| {
-        s.reaches[long].end = "outlet".into();
+        s.reaches[long].end = ReachEnd::Outlet;
         (s.sea, s.mouths) = (None, vec![[0, 0]]);
     });
     fails("water and bed never rise", &|s| s.reaches[long].surface[6] += 10.0);
@@ -561,7 +561,7 @@ fn the_checks_find_what_is_wrong() {
     fails("lines, rasters and ground agree", &|s| s.ground[(i, j)] -= 0.3);
     fails("lines, rasters and ground agree", &|s| s.reaches[long].bed[8] -= 0.3);
     fails("crosses no river", &|s| {
-        let there = s.reaches.iter().position(|reach| reach.river != s.reaches[long].river).unwrap();
+        let there = s.reaches.iter().position(|reach| reach.run != s.reaches[long].run).unwrap();
         let middle = s.reaches[there].places[s.reaches[there].places.len() / 2];
         for (k, [y, x]) in [[0.3, 0.3], [-0.3, -0.3], [0.3, -0.3], [-0.3, 0.3]].into_iter().enumerate() {
             s.reaches[long].places[6 + k] = [middle[0] + y, middle[1] + x];

@@ -11,8 +11,8 @@ use thalweg::io::lake_file::LakeFile;
 use thalweg::io::{LoadOptions, Samples, atomic, load};
 use thalweg::products::lakes::{LakeOutline, lakes};
 use thalweg::survey::{Survey, SurveyOptions};
-use thalweg::terrain::Cell;
 use thalweg::terrain::grid::{Edge, Georeference};
+use thalweg::terrain::{Cell, ChannelReach};
 use thalweg::tiled::memory::drain_in_memory;
 use thalweg::tiled::{TileLayer, Tiling, drainage};
 use thalweg::{Field, Grid, Height, Terrain};
@@ -67,12 +67,11 @@ fn compare(name: &str, terrain: &Terrain, options: &SurveyOptions, sides: &[usiz
                 );
             }
         }
-        let links = drained.links(terrain.grid.cell);
-        assert_eq!(links.len(), survey.links.len(), "{name}, side {side}");
-        for (link, other) in links.iter().zip(&survey.links) {
-            assert_eq!(link, other, "{name}, side {side}");
-            let bits = |x: &thalweg::flow::Link| [x.length, x.drop, x.slope, x.catchment].map(f64::to_bits);
-            assert_eq!(bits(link), bits(other));
+        assert_eq!(drained.channels.reaches.len(), survey.channels.reaches.len(), "{name}, side {side}");
+        for (reach, other) in drained.channels.reaches.iter().zip(&survey.channels.reaches) {
+            assert_eq!(reach, other, "{name}, side {side}");
+            let bits = |x: &ChannelReach| [x.length, x.drop, x.slope, x.drainage_area].map(f64::to_bits);
+            assert_eq!(bits(reach), bits(other));
         }
         assert_eq!(drained.basins, u64::from(survey.basins.as_slice().iter().copied().max().unwrap_or(0)));
         assert_eq!(drained.lakes.len(), known.len(), "{name}, side {side}");

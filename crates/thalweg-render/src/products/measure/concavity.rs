@@ -3,9 +3,10 @@
 use crate::products::measure::drainage::step;
 use crate::products::measure::fit::{bins, line, power, quantile, thin};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::network::Network;
+use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Curve, Found, Measures, Scale, Spec, measures};
 use crate::products::measure::tree::Tree;
+use thalweg_core::terrain::Cell;
 use thalweg_flow::Drainage;
 
 pub(super) const SPECS: [Spec; 4] = measures! {
@@ -24,14 +25,14 @@ pub(super) const SPECS: [Spec; 4] = measures! {
 /// rounded heights.
 const REACH: usize = 5;
 
-/// Bins a decade of area, and the fewest links in one. What a link has in a bin is one sample, however long it is: the
+/// Bins a decade of area, and the fewest reaches in one. What a reach has in a bin is one sample, however long it is: the
 /// cells of one river are no independent witnesses.
 const BINS: f64 = 5.0;
 const LEAST: usize = 5;
 
-pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Network, all: &mut Measures) {
-    let some = network.some();
-    let samples = slopes(ground, drainage, network);
+pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels, all: &mut Measures) {
+    let some = channels.some();
+    let samples = slopes(ground, drainage, channels);
     let bins = bins(&samples, BINS, LEAST);
     let medians: Vec<[f64; 2]> =
         bins.into_iter().filter_map(|mut bin| Some([bin.x, quantile(&mut bin.values, 0.5)?])).collect();
@@ -41,7 +42,7 @@ pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Networ
     let mut steep: Vec<f64> = samples.iter().map(|[a, s]| s * libm::pow(a * 1e6, 0.45)).collect();
     let none = "no channel of a whole catchment is long enough";
     let steepness: Found = some.and_then(|()| quantile(&mut steep, 0.5).ok_or(none));
-    let chi = some.and_then(|()| chi(ground, drainage, network));
+    let chi = some.and_then(|()| chi(ground, drainage, channels));
     all.take(&SPECS, [found.map(|law| -law.exponent), found.map(|law| law.r2), steepness, chi]);
     if medians.is_empty() {
         return;
@@ -55,17 +56,17 @@ pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Networ
 /// The most points of a cloud.
 const CLOUD: usize = 1500;
 
-/// Catchment (km²) and slope of the channels of whole catchments: means over the cells that a link has in a bin, the slope
+/// Catchment (km²) and slope of the channels of whole catchments: means over the cells that a reach has in a bin, the slope
 /// at a cell taken [`REACH`] steps up the main stem and as many down.
-fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f64; 2]> {
+fn slopes(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels) -> Vec<[f64; 2]> {
     let cell_area = ground.terrain.grid.cell_area() * 1e-6;
     let height = |k: usize| ground.terrain.ground[k].metres();
     let areas = drainage.cells().as_slice();
     // The cell above each on the main stem: of the greatest catchment.
-    let mut stem: Vec<Option<usize>> = vec![None; network.links.len()];
-    for (n, link) in network.links.iter().enumerate() {
-        let area = |n: usize| network.links[n].area;
-        if let Some(next) = link.next
+    let mut stem: Vec<Option<usize>> = vec![None; channels.network.reaches.len()];
+    let area = |n: usize| channels.area_km2[n];
+    for n in 0..stem.len() {
+        if let Some((next, _)) = channels.downstream(n)
             && stem[next].is_none_or(|other| area(other) < area(n))
         {
             stem[next] = Some(n);
@@ -73,17 +74,19 @@ fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f
     }
     let mut samples = Vec::new();
     let mut path: Vec<usize> = Vec::new();
-    for (n, link) in network.links.iter().enumerate().filter(|(_, link)| link.whole) {
-        // The link's cells, with some above and below.
+    let index = |cell: &Cell| cell.row * ground.land.cols() + cell.col;
+    for (n, reach) in channels.reaches().filter(|(n, _)| channels.is_whole[*n]) {
+        // The reach's cells, with some above and below.
         path.clear();
         let mut up = stem[n];
         while let Some(m) = up.filter(|_| path.len() < REACH) {
-            path.extend(network.links[m].cells.iter().rev().take(REACH - path.len()).map(|k| *k as usize));
+            let upstream = channels.network.reaches[m].own_cells().iter().rev();
+            path.extend(upstream.take(REACH - path.len()).map(index));
             up = stem[m];
         }
         path.reverse();
         let first = path.len();
-        path.extend(link.cells.iter().map(|k| *k as usize));
+        path.extend(reach.own_cells().iter().map(index));
         let last = path.len();
         while let Some(next) = path.last().and_then(|k| drainage.next(*k)).filter(|_| path.len() < last + REACH) {
             path.push(next);
@@ -106,15 +109,15 @@ fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f
     samples
 }
 
-/// Fewest cells of channel, and links, of a basin whose χ plot is asked.
+/// Fewest cells of channel, and reaches, of a basin whose χ plot is asked.
 const BASIN: (usize, usize) = (100, 5);
 
 /// The median, by channel cells, of the basins' best θ.
-fn chi(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Found {
+fn chi(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels) -> Found {
     let mut best: Vec<(f64, usize)> = Vec::new();
-    for tree in Tree::whole(network) {
-        let profile = Profile::of(ground, drainage, network, &tree);
-        if profile.nodes.len() >= BASIN.0 && tree.links.len() >= BASIN.1 {
+    for tree in Tree::whole(channels) {
+        let profile = Profile::of(ground, drainage, channels, &tree);
+        if profile.nodes.len() >= BASIN.0 && tree.reaches.len() >= BASIN.1 {
             best.extend(profile.best().map(|theta| (theta, profile.nodes.len())));
         }
     }
@@ -135,20 +138,20 @@ struct Profile {
 }
 
 impl Profile {
-    fn of(ground: &Ground<'_>, drainage: &Drainage, network: &Network, tree: &Tree) -> Self {
-        let height = |k: u32| ground.terrain.ground[k as usize].metres();
+    fn of(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels, tree: &Tree) -> Self {
+        let height = |cell: Cell| ground.terrain.ground[cell].metres();
         let mut nodes: Vec<(usize, f64, f64, f64)> = Vec::new();
-        // The first cell's number of each link that is done, in the order of the tree.
-        let mut first = vec![0usize; tree.links.len()];
+        // The first cell's number of each reach that is done, in the order of the tree.
+        let mut first = vec![0usize; tree.reaches.len()];
         let mut base = 0.0;
-        for (n, (link, below)) in tree.links.iter().enumerate() {
+        for (n, (reach, below)) in tree.reaches.iter().enumerate() {
             let mut down = below.map_or(0, |below| first[below]);
-            for (m, k) in network.links[*link].cells.iter().enumerate().rev() {
+            for (m, cell) in channels.network.reaches[*reach].own_cells().iter().enumerate().rev() {
                 if nodes.is_empty() {
-                    base = height(*k);
+                    base = height(*cell);
                 }
-                let area = libm::log(f64::from(drainage.cells()[*k as usize]));
-                nodes.push((down, area, step(drainage.directions()[*k as usize]), height(*k) - base));
+                let area = libm::log(f64::from(drainage.cells()[*cell]));
+                nodes.push((down, area, step(drainage.directions()[*cell]), height(*cell) - base));
                 down = nodes.len() - 1;
                 if m == 0 {
                     first[n] = down;

@@ -3,8 +3,9 @@
 use crate::products::measure::drainage::Catchments;
 use crate::products::measure::fit::{bins, power, thin};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::network::Network;
+use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures};
+use thalweg_core::terrain::Cell;
 
 pub(super) const SPECS: [Spec; 2] = measures! {
     /// The main stem's length grows as area^h, from divides to junctions; 0.5 if basins keep their shape.
@@ -18,20 +19,21 @@ pub(super) const SPECS: [Spec; 2] = measures! {
 const BINS: f64 = 5.0;
 const LEAST: usize = 3;
 
-/// Area and length to the farthest divide at the lower end of every link of a whole catchment. The law goes through
+/// Area and length to the farthest divide at the lower end of every reach of a whole catchment. The law goes through
 /// geometric means of bins: else the many small catchments alone would set it.
-pub(super) fn measure(ground: &Ground<'_>, catchments: &Catchments, network: &Network, all: &mut Measures) {
+pub(super) fn measure(ground: &Ground<'_>, catchments: &Catchments, channels: &Channels, all: &mut Measures) {
     // Half a cell at the divide and at the end: a catchment of one cell has a length.
-    let length = |k: u32| (catchments.length[k as usize] + ground.cell()) * 1e-3;
-    let ends = network.links.iter().filter(|link| link.whole);
-    let samples: Vec<[f64; 2]> =
-        ends.filter_map(|link| Some([link.area, libm::log(length(*link.cells.last()?))])).collect();
+    let length = |cell: Cell| (catchments.length[cell.row * ground.land.cols() + cell.col] + ground.cell()) * 1e-3;
+    let whole = channels.reaches().filter(|(n, _)| channels.is_whole[*n]);
+    let samples: Vec<[f64; 2]> = whole
+        .filter_map(|(n, reach)| Some([channels.area_km2[n], libm::log(length(*reach.own_cells().last()?))]))
+        .collect();
     let means: Vec<[f64; 2]> = bins(&samples, BINS, LEAST)
         .iter()
         .map(|bin| [bin.x, libm::exp(bin.values.iter().sum::<f64>() / bin.values.len() as f64)])
         .collect();
     let law = power(&means, 3);
-    let found = network.some().and_then(|()| law.ok_or("junctions of whole catchments span too few sizes"));
+    let found = channels.some().and_then(|()| law.ok_or("junctions of whole catchments span too few sizes"));
     all.take(&SPECS, [found.map(|law| law.exponent), found.map(|law| law.factor)]);
     if means.is_empty() {
         return;

@@ -1,7 +1,7 @@
 //! Horton's laws: how streams' numbers, lengths and catchments go with their order.
 
 use crate::products::measure::fit::line;
-use crate::products::measure::network::Network;
+use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Curve, Found, Measures, PowerLaw, Scale, Spec, measures};
 
 pub(super) const SPECS: [Spec; 4] = measures! {
@@ -29,15 +29,15 @@ struct Order {
     area: f64,
 }
 
-pub(super) fn measure(network: &Network, all: &mut Measures) {
-    let orders = orders(network);
+pub(super) fn measure(channels: &Channels, all: &mut Measures) {
+    let orders = orders(channels);
     let few = "fewer than three orders of streams";
     let counts = points(&orders, |o| (o.count > 0).then_some((o.count as f64, o.count)));
     let lengths = points(&orders, |o| (o.complete > 0).then(|| (o.length / o.complete as f64, o.complete)));
     let areas = points(&orders, |o| (o.complete > 0).then(|| (o.area / o.complete as f64, o.complete)));
     let laws = [&counts, &lengths, &areas].map(|points| ratio(points));
     let [b, l, a] = laws.map(|law| law.map(|law| libm::exp(law.exponent)).ok_or(few));
-    let highest: Found = network.some().map(|()| orders.len() as f64);
+    let highest: Found = channels.some().map(|()| orders.len() as f64);
     all.take(&SPECS, [highest, b.map(|b| 1.0 / b), l, a]);
     let curves = [
         ("horton_numbers", "streams", &counts, laws[0]),
@@ -69,23 +69,22 @@ fn ratio(points: &[(f64, f64, usize)]) -> Option<PowerLaw> {
     Some(PowerLaw { factor: libm::exp(line.intercept), exponent: line.slope, r2: line.r2, over })
 }
 
-/// What the streams of each order, from 1, come to.
-fn orders(network: &Network) -> Vec<Order> {
-    let links = &network.links;
-    let highest = links.iter().map(|link| link.order).max().unwrap_or(0);
+/// The streams of each order, from 1.
+fn orders(channels: &Channels) -> Vec<Order> {
+    let highest = channels.reaches().map(|(_, reach)| reach.order as usize).max().unwrap_or(0);
     let mut orders = vec![Order::default(); highest];
-    // Length of the stream that a link belongs to, down to the link's end.
-    let mut length: Vec<f64> = links.iter().map(|link| link.length * 1e-3).collect();
-    for (n, link) in links.iter().enumerate() {
-        let order = &mut orders[link.order - 1];
-        match link.next {
-            Some(next) if links[next].order == link.order => length[next] += length[n],
+    // Length of the stream that a reach belongs to, down to the reach's end.
+    let mut length: Vec<f64> = channels.reaches().map(|(_, reach)| reach.length * 1e-3).collect();
+    for (n, reach) in channels.reaches() {
+        let order = &mut orders[reach.order as usize - 1];
+        match channels.downstream(n) {
+            Some((next, true)) => length[next] += length[n],
             next => {
                 order.count += 1;
-                if next.is_some() && link.whole {
+                if next.is_some() && channels.is_whole[n] {
                     order.complete += 1;
                     order.length += length[n];
-                    order.area += link.area;
+                    order.area += channels.area_km2[n];
                 }
             }
         }
@@ -97,34 +96,38 @@ fn orders(network: &Network) -> Vec<Order> {
 mod tests {
     use super::*;
     use crate::products::measure::MeasureSettings;
-    use crate::products::measure::network::Link;
+    use thalweg_core::terrain::ChannelReach;
     use thalweg_core::terrain::grid::Grid;
 
-    fn link(next: Option<usize>, kilometres: f64, area: f64) -> Link {
-        Link { cells: vec![0], next, length: 1e3 * kilometres, area, order: 0, whole: true }
+    fn reach(downstream: Option<u32>, kilometres: f64, area_km2: f64) -> ChannelReach {
+        let (length, drainage_area) = (1e3 * kilometres, 1e6 * area_km2);
+        ChannelReach { downstream, length, drainage_area, ..ChannelReach::default() }
     }
 
     #[test]
     fn a_tree_by_hand() {
         // Two by two from 8 heads to a trunk of order 4. Streams of order w are 2^(w−1) km long and drain 3^(w−1) km²; the
-        // first of order 2 is cut in two links by a ninth head, 1 km long too.
-        let mut links: Vec<Link> = (0..8).map(|n| link(Some(8 + n / 2), 1.0, 1.0)).collect();
-        links.extend([link(Some(13), 0.5, 2.0), link(Some(14), 2.0, 3.0)]);
-        links.extend([link(Some(15), 2.0, 3.0), link(Some(15), 2.0, 3.0)]);
-        links.push(link(Some(13), 1.0, 1.0));
-        links.push(link(Some(14), 1.5, 3.0));
-        links.push(link(Some(16), 4.0, 9.0));
-        links.push(link(Some(16), 4.0, 9.0));
-        links.push(link(None, 8.0, 27.0));
-        let mut network = Network { links, threshold: 1 };
-        network.order();
-        assert_eq!(network.links.iter().map(|l| l.order).collect::<Vec<_>>()[8..], [2, 2, 2, 2, 1, 2, 3, 3, 4]);
-        let orders = orders(&network);
+        // first of order 2 is cut in two reaches by a ninth head, 1 km long too.
+        let mut reaches: Vec<ChannelReach> = (0..8).map(|n| reach(Some(8 + n / 2), 1.0, 1.0)).collect();
+        reaches.extend([reach(Some(13), 0.5, 2.0), reach(Some(14), 2.0, 3.0)]);
+        reaches.extend([reach(Some(15), 2.0, 3.0), reach(Some(15), 2.0, 3.0)]);
+        reaches.push(reach(Some(13), 1.0, 1.0));
+        reaches.push(reach(Some(14), 1.5, 3.0));
+        reaches.push(reach(Some(16), 4.0, 9.0));
+        reaches.push(reach(Some(16), 4.0, 9.0));
+        reaches.push(reach(None, 8.0, 27.0));
+        let mut channels = Channels::from_reaches(reaches);
+        channels.network.assign_orders();
+        assert_eq!(
+            channels.network.reaches.iter().map(|l| l.order).collect::<Vec<_>>()[8..],
+            [2, 2, 2, 2, 1, 2, 3, 3, 4]
+        );
+        let orders = orders(&channels);
         assert_eq!(orders.iter().map(|o| o.count).collect::<Vec<_>>(), [9, 4, 2, 1]);
         assert_eq!(orders[1], Order { count: 4, complete: 4, length: 8.0, area: 12.0 });
         assert_eq!(orders[3].complete, 0);
         let mut all = Measures::new(&Grid::new([1, 1], 1.0).unwrap(), &MeasureSettings::default());
-        measure(&network, &mut all);
+        measure(&channels, &mut all);
         let value = |name| all.value(name).unwrap();
         // By hand: the line through ln 9, ln 4, ln 2 over 1, 2, 3 has the slope ln(2/9)/2.
         assert!((value("horton_bifurcation") - 4.5f64.sqrt()).abs() < 1e-12);

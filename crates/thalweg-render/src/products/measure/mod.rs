@@ -42,7 +42,7 @@ use crate::products::measure::drainage::Catchments;
 use crate::products::measure::geomorphons::Forms;
 use crate::products::measure::ground::Ground;
 use crate::products::measure::hypsometry::Hypsometry;
-use crate::products::measure::network::Network;
+use crate::products::measure::network::Channels;
 use crate::products::measure::quantiles::PASSES;
 use crate::products::measure::rim::Rim;
 use crate::products::measure::slope::Slopes;
@@ -70,13 +70,13 @@ pub fn measure(terrain: &Terrain, settings: &MeasureSettings) -> Result<Measures
     spectrum::measure(&ground, &mut all);
     let catchments = Catchments::of(&ground);
     catchments.measure(&ground, local.level, &mut all);
-    let network = Network::of(&ground, &catchments, settings);
-    network.measure(&ground, &mut all);
-    concavity::measure(&ground, &catchments.drainage, &network, &mut all);
-    hack::measure(&ground, &catchments, &network, &mut all);
-    horton::measure(&network, &mut all);
-    plan_form::measure(&ground, &network, &mut all);
-    trunk::measure(&ground, &catchments.drainage, &network, &mut all);
+    let channels = Channels::trace(&ground, &catchments, settings);
+    channels.measure(&ground, &mut all);
+    concavity::measure(&ground, &catchments.drainage, &channels, &mut all);
+    hack::measure(&ground, &catchments, &channels, &mut all);
+    horton::measure(&channels, &mut all);
+    plan_form::measure(&channels, &mut all);
+    trunk::measure(&ground, &catchments.drainage, &channels, &mut all);
     local.rim.take(terrain.grid.size, &mut all);
     Ok(all)
 }

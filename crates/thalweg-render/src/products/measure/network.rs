@@ -1,8 +1,9 @@
-//! [`Network`]: channels as links between heads, junctions and mouths.
+//! [`Channels`]: the channel network that the measures are taken of.
 
 use crate::products::measure::drainage::{Catchments, step};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Found, MeasureSettings, Measures, Spec, measures, need_land};
+use thalweg_core::terrain::{Cell, ChannelNetwork, ChannelReach, ReachId};
 
 pub(super) const SPECS: [Spec; 2] = measures! {
     /// Set, not measured: 0.1 km² and 100 cells at least. Channel heads have 0.001 to 1 km².
@@ -16,111 +17,101 @@ pub(super) const SPECS: [Spec; 2] = measures! {
 /// Least catchment of a channel, where none is set: km², and cells.
 const LEAST: (f64, f64) = (0.1, 100.0);
 
-/// A reach of a channel between two of its heads, junctions and mouths.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Link {
-    /// Its cells, downstream; a junction's cell is the first of the link that leaves it.
-    pub cells: Vec<u32>,
-    /// The link it flows into.
-    pub next: Option<usize>,
-    /// Length in metres; to the junction's cell, if there is one.
-    pub length: f64,
-    /// Area of its catchment in km², at its last cell.
-    pub area: f64,
-    /// Strahler order, from 1.
-    pub order: usize,
-    /// Whether its catchment is whole ([`Catchments::whole`]).
-    pub whole: bool,
-}
-
-/// The channels of a terrain.
-pub(super) struct Network {
-    /// Each after all that flow into it.
-    pub links: Vec<Link>,
-    /// Catchment from which on a cell is a channel, in cells.
+/// The channel network of a terrain, and figures of its reaches that the measures need.
+pub(super) struct Channels {
+    /// The reaches, each after all that run into it. A reach may have a single cell.
+    pub network: ChannelNetwork,
+    /// Drainage area of each reach in km².
+    pub area_km2: Vec<f64>,
+    /// For each reach, whether its catchment is whole ([`Catchments::whole`]).
+    pub is_whole: Vec<bool>,
+    /// Drainage area in cells from which on a cell is a channel.
     pub threshold: u32,
 }
 
-impl Network {
-    pub fn of(ground: &Ground<'_>, catchments: &Catchments, settings: &MeasureSettings) -> Self {
+impl Channels {
+    pub fn trace(ground: &Ground<'_>, catchments: &Catchments, settings: &MeasureSettings) -> Self {
         let cell_area = ground.terrain.grid.cell_area() * 1e-6;
         let least = settings.channel_area.map_or((LEAST.0 / cell_area).max(LEAST.1), |area| area / cell_area);
-        // A cast holds what is too much to the greatest, which no catchment reaches.
+        // The cast saturates at the largest number, which no drainage area reaches.
         let threshold = (least.ceil() as u32).max(1);
         let Catchments { drainage, whole, .. } = catchments;
-        let cells = drainage.cells().as_slice();
-        let channel = |k: usize| ground.land[k] && cells[k] >= threshold;
-        // Channels that flow into each cell.
-        let mut donors = vec![0u8; cells.len()];
-        for k in (0..cells.len()).filter(|k| channel(*k)) {
+        let counts = drainage.cells().as_slice();
+        let is_channel = |k: usize| ground.land[k] && counts[k] >= threshold;
+        // Channel cells that drain into each cell.
+        let mut donors = vec![0u8; counts.len()];
+        for k in (0..counts.len()).filter(|k| is_channel(*k)) {
             if let Some(n) = drainage.next(k) {
                 donors[n] += 1;
             }
         }
-        let begins = |k: usize| channel(k) && donors[k] != 1;
-        let starts: Vec<u32> = drainage.order().iter().copied().filter(|k| begins(*k as usize)).collect();
-        let mut number = vec![u32::MAX; cells.len()];
-        starts.iter().enumerate().for_each(|(n, k)| number[*k as usize] = n as u32);
-        let links = starts.iter().map(|start| {
-            let mut link = Link { cells: vec![*start], next: None, length: 0.0, area: 0.0, order: 1, whole: false };
-            let mut k = *start as usize;
-            while let Some(n) = drainage.next(k).filter(|n| channel(*n)) {
-                link.length += step(drainage.directions()[k]) * ground.cell();
-                if begins(n) {
-                    link.next = Some(number[n] as usize);
+        let is_head = |k: usize| is_channel(k) && donors[k] != 1;
+        let heads: Vec<u32> = drainage.order().iter().copied().filter(|k| is_head(*k as usize)).collect();
+        let mut id_of_head = vec![u32::MAX; counts.len()];
+        heads.iter().enumerate().for_each(|(id, k)| id_of_head[*k as usize] = id as ReachId);
+        let (cols, height) = (ground.land.cols(), |k: usize| ground.terrain.ground[k].metres());
+        let mut channels = Self::from_reaches(Vec::with_capacity(heads.len()));
+        channels.threshold = threshold;
+        for head in &heads {
+            // The lowest of the reach's own cells, and the last one with the junction.
+            let (mut lowest, mut end) = (*head as usize, *head as usize);
+            let mut reach = ChannelReach {
+                id: channels.network.reaches.len() as ReachId,
+                cells: vec![Cell::new(end / cols, end % cols)],
+                ..ChannelReach::default()
+            };
+            while let Some(n) = drainage.next(end).filter(|n| is_channel(*n)) {
+                reach.length += step(drainage.directions()[end]) * ground.cell();
+                reach.cells.push(Cell::new(n / cols, n % cols));
+                end = n;
+                if is_head(n) {
+                    reach.downstream = Some(id_of_head[n]);
                     break;
                 }
-                link.cells.push(n as u32);
-                k = n;
+                lowest = n;
             }
-            link.area = f64::from(cells[k]) * cell_area;
-            link.whole = whole[k];
-            link
-        });
-        let mut network = Self { links: links.collect(), threshold };
-        network.order();
-        network
+            reach.drop = height(*head as usize) - height(end);
+            reach.slope = if reach.length > 0.0 { reach.drop / reach.length } else { 0.0 };
+            reach.drainage_area = f64::from(counts[lowest]) * ground.terrain.grid.cell_area();
+            channels.area_km2.push(f64::from(counts[lowest]) * cell_area);
+            channels.is_whole.push(whole[lowest]);
+            channels.network.reaches.push(reach);
+        }
+        channels.network.assign_orders();
+        channels
     }
 
-    /// Strahler's orders: one more than the tributaries' where two or more have the highest.
-    pub fn order(&mut self) {
-        // The highest order that flows in, and how often.
-        let mut inflow = vec![(0usize, 0usize); self.links.len()];
-        for n in 0..self.links.len() {
-            let (highest, times) = inflow[n];
-            let order = (highest + usize::from(times > 1)).max(1);
-            self.links[n].order = order;
-            if let Some(next) = self.links[n].next {
-                let (highest, times) = &mut inflow[next];
-                match order.cmp(highest) {
-                    std::cmp::Ordering::Greater => (*highest, *times) = (order, 1),
-                    std::cmp::Ordering::Equal => *times += 1,
-                    std::cmp::Ordering::Less => {}
-                }
-            }
+    /// Channels of these reaches, whose areas are those of the reaches and whose catchments are whole.
+    pub fn from_reaches(reaches: Vec<ChannelReach>) -> Self {
+        Self {
+            area_km2: reaches.iter().map(|reach| reach.drainage_area * 1e-6).collect(),
+            is_whole: vec![true; reaches.len()],
+            network: ChannelNetwork { reaches },
+            threshold: 1,
         }
     }
 
-    /// Links that flow into each link.
-    pub fn tributaries(&self) -> Vec<Vec<usize>> {
-        let mut all = vec![Vec::new(); self.links.len()];
-        for (n, link) in self.links.iter().enumerate() {
-            if let Some(next) = link.next {
-                all[next].push(n);
-            }
-        }
-        all
+    /// The reaches, each with its index.
+    pub fn reaches(&self) -> impl Iterator<Item = (usize, &ChannelReach)> {
+        self.network.reaches.iter().enumerate()
+    }
+
+    /// The reach downstream of that index, and whether it has the same order.
+    pub fn downstream(&self, n: usize) -> Option<(usize, bool)> {
+        let reaches = &self.network.reaches;
+        let next = reaches[n].downstream? as usize;
+        Some((next, reaches[next].order == reaches[n].order))
     }
 
     pub fn measure(&self, ground: &Ground<'_>, all: &mut Measures) {
-        let length: f64 = self.links.iter().map(|link| link.length * 1e-3).sum();
+        let length: f64 = self.reaches().map(|(_, reach)| reach.length * 1e-3).sum();
         let density: Found = need_land(ground.count).and_then(|()| self.some()).map(|()| length / ground.area());
         let area = f64::from(self.threshold) * ground.terrain.grid.cell_area() * 1e-6;
         all.take(&SPECS, [Ok(area), density]);
     }
 
-    /// Whether there are channels.
+    /// Refuses a terrain without channels, with the reason.
     pub fn some(&self) -> Result<(), &'static str> {
-        if self.links.is_empty() { Err("no catchment is large enough for a channel") } else { Ok(()) }
+        if self.network.reaches.is_empty() { Err("no catchment is large enough for a channel") } else { Ok(()) }
     }
 }

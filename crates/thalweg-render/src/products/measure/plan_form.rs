@@ -3,9 +3,9 @@
 use std::f64::consts::SQRT_2;
 
 use crate::products::measure::fit::quantile;
-use crate::products::measure::ground::Ground;
-use crate::products::measure::network::{Link, Network};
+use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Curve, Found, Measures, Scale, Spec, measures};
+use thalweg_core::terrain::{Cell, ReachId};
 
 pub(super) const SPECS: [Spec; 5] = measures! {
     /// 45° in dry and steep land, where floods over the ground cut; 72° in wet land, where groundwater does.
@@ -32,18 +32,17 @@ const WINDING: usize = 20;
 /// Fewest things to take a mean of.
 const FEW: usize = 10;
 
-pub(super) fn measure(ground: &Ground<'_>, network: &Network, all: &mut Measures) {
-    let cols = ground.land.cols();
-    let mut angles = angles(network, cols);
-    let some = |found: Found| network.some().and(found);
+pub(super) fn measure(channels: &Channels, all: &mut Measures) {
+    let mut angles = angles(channels);
+    let some = |found: Found| channels.some().and(found);
     let few = "fewer than ten junctions of two tributaries five cells long";
     let mean = if angles.len() < FEW { Err(few) } else { Ok(angles.iter().sum::<f64>() / angles.len() as f64) };
     let spread = match (quantile(&mut angles, 0.25), quantile(&mut angles, 0.75)) {
         (Some(low), Some(high)) if mean.is_ok() => Ok(high - low),
         _ => Err(few),
     };
-    let bearings = Bearings::of(network, cols);
-    let found = [some(mean), some(spread), some(sinuosity(network, cols)), bearings.alignment(), bearings.diagonals()];
+    let bearings = Bearings::of(channels);
+    let found = [some(mean), some(spread), some(sinuosity(channels)), bearings.alignment(), bearings.diagonals()];
     all.take(&SPECS, found);
     if mean.is_ok() {
         let mut classes = [0u64; 18];
@@ -61,23 +60,24 @@ pub(super) fn measure(ground: &Ground<'_>, network: &Network, all: &mut Measures
 }
 
 /// Row and column of a cell.
-fn place(cell: u32, cols: usize) -> [f64; 2] {
-    [(cell as usize / cols) as f64, (cell as usize % cols) as f64]
+fn place(cell: Cell) -> [f64; 2] {
+    [cell.row as f64, cell.col as f64]
 }
 
 /// Degrees between the two tributaries of each junction, by chords up from it.
-fn angles(network: &Network, cols: usize) -> Vec<f64> {
-    let links = &network.links;
+fn angles(channels: &Channels) -> Vec<f64> {
+    let reaches = &channels.network.reaches;
     let mut found = Vec::new();
-    for (n, pair) in network.tributaries().iter().enumerate() {
+    for (n, pair) in channels.network.tributaries().iter().enumerate() {
         let [a, b] = pair[..] else { continue };
-        let at = place(links[n].cells[0], cols);
-        let chord = |link: &Link| {
-            let steps = link.cells.len().min(REACH);
-            let up = place(link.cells[link.cells.len() - steps], cols);
+        let at = place(reaches[n].cells[0]);
+        let chord = |reach: ReachId| {
+            let cells = reaches[reach as usize].own_cells();
+            let steps = cells.len().min(REACH);
+            let up = place(cells[cells.len() - steps]);
             (steps >= LEAST_REACH).then_some([up[0] - at[0], up[1] - at[1]])
         };
-        if let Some(([ai, aj], [bi, bj])) = chord(&links[a]).zip(chord(&links[b])) {
+        if let Some(([ai, aj], [bi, bj])) = chord(a).zip(chord(b)) {
             let cosine = (ai * bi + aj * bj) / ((ai * ai + aj * aj) * (bi * bi + bj * bj)).sqrt();
             found.push(libm::acos(cosine.clamp(-1.0, 1.0)).to_degrees());
         }
@@ -87,15 +87,14 @@ fn angles(network: &Network, cols: usize) -> Vec<f64> {
 
 /// Median, by length, of the sinuosity of streams of order 2 and up. Means of five cells' places smooth the eight
 /// directions' zigzag away, which is up to 8 % of the length.
-fn sinuosity(network: &Network, cols: usize) -> Found {
-    let links = &network.links;
-    let mut streams: Vec<Vec<[f64; 2]>> = vec![Vec::new(); links.len()];
+fn sinuosity(channels: &Channels) -> Found {
+    let mut streams: Vec<Vec<[f64; 2]>> = vec![Vec::new(); channels.network.reaches.len()];
     let mut found: Vec<(f64, f64)> = Vec::new();
-    for (n, link) in links.iter().enumerate().filter(|(_, link)| link.order > 1) {
-        streams[n].extend(link.cells.iter().map(|cell| place(*cell, cols)));
+    for (n, reach) in channels.reaches().filter(|(_, reach)| reach.order > 1) {
+        streams[n].extend(reach.own_cells().iter().map(|cell| place(*cell)));
         let stream = std::mem::take(&mut streams[n]);
-        match link.next {
-            Some(next) if links[next].order == link.order => streams[next] = stream,
+        match channels.downstream(n) {
+            Some((next, true)) => streams[next] = stream,
             _ if stream.len() > WINDING => {
                 let mean = |w: &[[f64; 2]]| [0, 1].map(|c| w.iter().map(|p| p[c]).sum::<f64>() / w.len() as f64);
                 let smooth: Vec<[f64; 2]> = stream.windows(5).map(mean).collect();
@@ -131,16 +130,15 @@ struct Bearings {
 }
 
 impl Bearings {
-    fn of(network: &Network, cols: usize) -> Self {
+    fn of(channels: &Channels) -> Self {
         let mut bearings = Self { chords: 0, cosines: 0.0, steps: 0, diagonal: 0 };
-        for link in &network.links {
-            for pair in link.cells.windows(2) {
+        for (_, reach) in channels.reaches() {
+            for pair in reach.own_cells().windows(2) {
                 bearings.steps += 1;
-                bearings.diagonal +=
-                    usize::from(distance(place(pair[0], cols), place(pair[1], cols)) > 0.5 + 0.5 * SQRT_2);
+                bearings.diagonal += usize::from(distance(place(pair[0]), place(pair[1])) > 0.5 + 0.5 * SQRT_2);
             }
-            for chord in link.cells.windows(REACH + 1).step_by(REACH) {
-                let ([a, b], [c, d]) = (place(chord[0], cols), place(chord[REACH], cols));
+            for chord in reach.own_cells().windows(REACH + 1).step_by(REACH) {
+                let ([a, b], [c, d]) = (place(chord[0]), place(chord[REACH]));
                 bearings.chords += 1;
                 bearings.cosines += libm::cos(8.0 * libm::atan2(c - a, d - b));
             }
@@ -162,35 +160,33 @@ impl Bearings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::terrain::ChannelReach;
 
-    const COLS: usize = 100;
-
-    /// A link through the given rows and columns.
-    fn link(cells: impl Iterator<Item = [usize; 2]>, next: Option<usize>, order: usize) -> Link {
-        let cells = cells.map(|[i, j]| (i * COLS + j) as u32).collect();
-        Link { cells, next, length: 0.0, area: 0.0, order, whole: true }
+    /// A reach through the given rows and columns; where it runs into another one, the last cell is the junction.
+    fn reach(cells: impl Iterator<Item = [usize; 2]>, downstream: Option<ReachId>, order: u32) -> ChannelReach {
+        ChannelReach { cells: cells.map(Cell::from).collect(), downstream, order, ..ChannelReach::default() }
     }
 
     #[test]
     fn a_junctions_angle() {
-        // From the north and from the north-west, both to row 50, column 50: 45°. A third link alone makes none.
-        let links = vec![
-            link((30..50).map(|i| [i, 50]), Some(2), 1),
-            link((30..50).map(|i| [i, i]), Some(2), 1),
-            link((50..90).map(|i| [i, 50]), None, 2),
+        // From the north and from the north-west, both to row 50, column 50: 45°. A third reach alone makes none.
+        let reaches = vec![
+            reach((30..=50).map(|i| [i, 50]), Some(2), 1),
+            reach((30..=50).map(|i| [i, i]), Some(2), 1),
+            reach((50..90).map(|i| [i, 50]), None, 2),
         ];
-        let found = angles(&Network { links, threshold: 1 }, COLS);
+        let found = angles(&Channels::from_reaches(reaches));
         assert!(found.len() == 1 && (found[0] - 45.0).abs() < 1e-12, "{found:?}");
     }
 
     #[test]
     fn straight_streams_do_not_wind_and_bent_ones_do() {
-        let straight = link((10..90).map(|i| [i, 50]), None, 2);
+        let straight = reach((10..90).map(|i| [i, 50]), None, 2);
         // Down 40 and then right 40, smoothed a little at the corner: nearly √2 of the chord.
-        let bent = link((10..50).map(|i| [i, 10]).chain((10..50).map(|j| [50, j])), None, 2);
+        let bent = reach((10..50).map(|i| [i, 10]).chain((10..50).map(|j| [50, j])), None, 2);
         // Every other step diagonal, to and fro: a line but for its zigzag.
-        let zigzag = link((10..90).map(|i| [i, 50 + i % 2]), None, 2);
-        let of = |link: Link| sinuosity(&Network { links: vec![link], threshold: 1 }, COLS).unwrap();
+        let zigzag = reach((10..90).map(|i| [i, 50 + i % 2]), None, 2);
+        let of = |reach: ChannelReach| sinuosity(&Channels::from_reaches(vec![reach])).unwrap();
         assert_eq!(of(straight), 1.0);
         assert!((of(bent) - SQRT_2).abs() < 0.03);
         assert!(of(zigzag) < 1.03);
@@ -198,11 +194,11 @@ mod tests {
 
     #[test]
     fn the_grids_bearings_are_told_from_others() {
-        let of = |links: Vec<Link>| Bearings::of(&Network { links, threshold: 1 }, COLS);
-        let along = of((0..20).map(|j| link((0..90).map(move |i| [i, j]), None, 1)).collect());
+        let of = |reaches: Vec<ChannelReach>| Bearings::of(&Channels::from_reaches(reaches));
+        let along = of((0..20).map(|j| reach((0..90).map(move |i| [i, j]), None, 1)).collect());
         assert_eq!((along.alignment(), along.diagonals()), (Ok(1.0), Ok(0.0)));
         // Five down and five right-down in ten: 26.57°, cos 8φ = −0.843.
-        let between = of((0..20).map(|j| link((0..90).map(move |i| [i, j + i / 2]), None, 1)).collect());
+        let between = of((0..20).map(|j| reach((0..90).map(move |i| [i, j + i / 2]), None, 1)).collect());
         assert!((between.alignment().unwrap() + 0.843).abs() < 1e-3);
         assert!((between.diagonals().unwrap() - 50.0).abs() < 1.0);
     }

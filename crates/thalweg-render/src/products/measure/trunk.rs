@@ -2,7 +2,7 @@
 
 use crate::products::measure::drainage::step;
 use crate::products::measure::ground::Ground;
-use crate::products::measure::network::Network;
+use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Found, Measures, Spec, measures};
 use thalweg_flow::Drainage;
 
@@ -43,8 +43,8 @@ struct Trunk {
     area: Vec<f64>,
 }
 
-pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Network, all: &mut Measures) {
-    let trunk = network.some().map(|()| Trunk::of(ground, drainage, network));
+pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels, all: &mut Measures) {
+    let trunk = channels.some().map(|()| Trunk::of(ground, drainage, channels));
     all.take(
         &SPECS,
         [
@@ -55,9 +55,9 @@ pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Networ
 }
 
 impl Trunk {
-    fn of(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Self {
+    fn of(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels) -> Self {
         let counts = drainage.cells().as_slice();
-        let is_channel = |k: usize| ground.land[k] && counts[k] >= network.threshold;
+        let is_channel = |k: usize| ground.land[k] && counts[k] >= channels.threshold;
         // Metres of channel above each cell, and the donor from which most of them come.
         let mut above = vec![0.0f32; counts.len()];
         let mut donor = vec![u32::MAX; counts.len()];

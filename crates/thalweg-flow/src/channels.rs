@@ -1,0 +1,177 @@
+//! Traces the reaches of a channel network along D8 flow directions.
+
+use crate::streams::{check, donors, onward};
+use crate::{Directions, Land};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::{Cell, ChannelNetwork, ChannelReach, ReachId, path_length};
+
+/// Traces the channels of `streams` from reach to reach, and numbers the reaches by their first cells in the order of a
+/// raster.
+///
+/// `land` is the surface that the water runs over (a filled one has no drop below 0), `counts` are the drainage areas in
+/// cells as [`cells`](crate::accumulate::cells) gives them. Every reach has at least two cells. Every stream cell belongs
+/// to the one reach that it begins or that passes through it; a junction that is an outlet begins none, and ends all
+/// reaches that meet there. A stream of a single cell has no reach. Takes time linear in the cells, and memory beyond the
+/// fields linear in the reaches.
+///
+/// # Errors
+/// If the fields are not of the land's size.
+pub fn trace_channels(
+    land: &Land<'_>,
+    directions: &Directions,
+    counts: &Field<u32>,
+    streams: &Field<bool>,
+) -> Result<ChannelNetwork> {
+    check("directions", directions, land.grid.size)?;
+    check("counts", counts, land.grid.size)?;
+    check("streams", streams, land.grid.size)?;
+    let cols = land.grid.cols();
+    let count_tributaries = |k: usize| donors(directions, streams, k).count();
+    let is_head = |k: &usize| streams[*k] && onward(directions, streams, *k).is_some() && count_tributaries(*k) != 1;
+    // The heads are in rising order.
+    let heads: Vec<usize> = (0..streams.len()).filter(is_head).collect();
+    let trace_reach = |(id, head): (usize, &usize)| {
+        let mut path = vec![*head];
+        while let Some(k) = onward(directions, streams, path[path.len() - 1]) {
+            path.push(k);
+            if count_tributaries(k) > 1 {
+                break;
+            }
+        }
+        // A head has a cell downstream.
+        let (end, before_end) = (path[path.len() - 1], path[path.len() - 2]);
+        // The count of a junction includes the water of the other tributaries.
+        let lowest = if count_tributaries(end) > 1 { before_end } else { end };
+        let cells: Vec<Cell> = path.iter().map(|k| Cell::new(k / cols, k % cols)).collect();
+        let length = land.grid.cell * path_length(&cells);
+        let drop = land.ground[*head].metres() - land.ground[end].metres();
+        ChannelReach {
+            id: id as ReachId,
+            cells,
+            length,
+            drop,
+            slope: drop / length,
+            drainage_area: f64::from(counts[lowest]) * land.grid.cell_area(),
+            downstream: heads.binary_search(&end).ok().map(|id| id as ReachId),
+            ..ChannelReach::default()
+        }
+    };
+    let mut network = ChannelNetwork { reaches: heads.iter().enumerate().map(trace_reach).collect() };
+    network.assign_orders();
+    Ok(network)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::streams::{self, shreve, strahler};
+    use crate::{OUT, VOID, accumulate, d8, downstream, fill};
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+
+    #[test]
+    fn reaches_of_a_drawn_network() {
+        // Sources at (0, 0) and (0, 2) meet at (1, 1); a third from (3, 0) joins at (3, 1), an outlet's neighbour.
+        #[rustfmt::skip]
+        let directions = Field::from_vec([5, 3], vec![
+            1, VOID, 3,
+            VOID, 2, VOID,
+            VOID, 2, VOID,
+            0, 2, VOID,
+            VOID, OUT, VOID,
+        ])
+        .unwrap();
+        let directions = Directions::from(directions);
+        let grid = Grid::new([5, 3], 10.0).unwrap();
+        let ground = Field::generate([5, 3], |i, _| Height::saturating(50.0 - 10.0 * i as f64));
+        let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
+        let streams = directions.map(|code| *code != VOID);
+        let reaches = trace_channels(&land, &directions, &accumulate::cells(&directions), &streams).unwrap().reaches;
+        let root = 10.0 * std::f64::consts::SQRT_2;
+        let facts: Vec<_> = reaches.iter().map(|l| (l.order, l.magnitude, l.downstream, l.length, l.drop)).collect();
+        let expected = [
+            (1, 1, Some(2), root, 10.0),
+            (1, 1, Some(2), root, 10.0),
+            (2, 2, Some(4), 20.0, 20.0),
+            (1, 1, Some(4), 10.0, 0.0),
+            (2, 3, None, 10.0, 10.0),
+        ];
+        assert_eq!(facts, expected);
+        assert_eq!(reaches[2].cells, [[1, 1], [2, 1], [3, 1]].map(Cell::from));
+        // Above the junction 4 cells, at the outlet all 7.
+        assert_eq!(reaches.iter().map(|l| l.drainage_area).collect::<Vec<_>>(), [100.0, 100.0, 400.0, 100.0, 700.0]);
+        assert_eq!((reaches[2].slope, reaches[2].sinuosity()), (1.0, 1.0));
+    }
+
+    #[test]
+    fn reaches_partition_the_streams_and_agree_with_the_cells() {
+        let mut seen = 0;
+        for seed in 0..60 {
+            let size = [12 + seed as usize % 31, 11 + seed as usize % 29];
+            let key = Key::new(seed, "links");
+            let noise = |i: usize, j: usize| key.cell([i as i64, j as i64]).bits() % 60;
+            let ground = Field::generate(size, |i, j| Height((noise(i, j) + 2 * (i + j) as u64) as i32 * 65_536));
+            let mut grid = Grid::new(size, 25.0).unwrap();
+            grid.sea_level = (seed % 2 == 1).then(|| Height::saturating(12.0));
+            let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
+            let filled = fill::fill(&land);
+            let land = land.under(&filled);
+            let directions = d8::directions(&land);
+            let counts = accumulate::cells(&directions);
+            let streams = streams::streams(&land, &counts, 1 + seed as u32 % 7).unwrap();
+            let reaches = trace_channels(&land, &directions, &counts, &streams).unwrap().reaches;
+            seen += reaches.len();
+            let (order, magnitude) = (strahler(&directions, &streams).unwrap(), shreve(&directions, &streams).unwrap());
+
+            let mut owners = Field::new(size, 0u32);
+            for (number, reach) in reaches.iter().enumerate() {
+                assert_eq!(reach.id as usize, number);
+                let (end, own) = reach.cells.split_last().unwrap();
+                let lasts =
+                    reach.downstream.is_none() && donors(&directions, &streams, end[0] * size[1] + end[1]).count() == 1;
+                for cell in own.iter().chain(lasts.then_some(end)) {
+                    owners[*cell] += 1;
+                    assert_eq!((reach.order, reach.magnitude), (order[*cell], magnitude[*cell]));
+                }
+                for pair in reach.cells.windows(2) {
+                    let [from, to] = [pair[0], pair[1]].map(|cell| cell.row * size[1] + cell.col);
+                    assert_eq!(downstream(from, directions[from], size[1]), Some(to));
+                }
+                assert!(reach.drop >= 0.0 && reach.sinuosity() >= 1.0 - 1e-12 && reach.drainage_area >= 625.0);
+                if let Some(below) = reach.downstream {
+                    let below = &reaches[below as usize];
+                    assert_eq!(below.cells[0], *end);
+                    assert!(below.magnitude > reach.magnitude && below.order >= reach.order);
+                    assert!(below.drainage_area > reach.drainage_area);
+                }
+            }
+            let mut metres = 0.0;
+            for k in 0..owners.len() {
+                let goes_on = streams[k] && onward(&directions, &streams, k).is_some();
+                if goes_on {
+                    metres += if directions[k].is_multiple_of(2) { 25.0 } else { 25.0 * 2f64.sqrt() };
+                }
+                let shared = streams[k] && !goes_on && donors(&directions, &streams, k).count() != 1;
+                assert_eq!(owners[k], u32::from(streams[k] && !shared), "seed {seed}, cell {k}");
+            }
+            let sum: f64 = reaches.iter().map(|reach| reach.length).sum();
+            assert!((sum - metres).abs() < 1e-6 * metres.max(1.0), "seed {seed}: {sum} for {metres}");
+        }
+        assert!(seen > 1000, "only {seen} links");
+    }
+
+    #[test]
+    fn directions_in_a_ring_end() {
+        // No land makes these, but a caller's field might: a ring with a tributary.
+        let directions = Directions::from(Field::from_vec([2, 3], vec![0, 0, 2, VOID, 6, 4]).unwrap());
+        let grid = Grid::new([2, 3], 1.0).unwrap();
+        let ground = Field::new([2, 3], Height::ZERO);
+        let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
+        let streams = directions.map(|code| *code != VOID);
+        let reaches = trace_channels(&land, &directions, &Field::new([2, 3], 1), &streams).unwrap().reaches;
+        assert_eq!(reaches.len(), 2);
+        assert_eq!(strahler(&directions, &streams).unwrap().as_slice(), [1, 0, 0, 0, 0, 0]);
+    }
+}
