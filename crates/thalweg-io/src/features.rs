@@ -12,8 +12,8 @@ use super::place::{Place, unnamed};
 use super::{FilePath, atomic};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::ChannelReach;
+use thalweg_core::terrain::Lake;
 use thalweg_core::terrain::grid::Grid;
-use thalweg_render::products::lakes::LakeOutline;
 
 /// A line or an area; places are rows and columns in cells, from the north-western corner.
 #[derive(Debug, Clone, PartialEq)]
@@ -162,16 +162,14 @@ fn reach_feature(reach: &ChannelReach) -> Feature {
 ///
 /// # Errors
 /// As [`save_features`].
-pub fn save_lakes(path: impl Into<FilePath>, lakes: &[LakeOutline], grid: &Grid) -> Result<Vec<String>> {
-    let feature = |lake: &LakeOutline| Feature {
-        shape: Geometry::Area(vec![lake.outline.clone()]),
-        properties: lake_properties(lake),
-    };
+pub fn save_lakes(path: impl Into<FilePath>, lakes: &[Lake], grid: &Grid) -> Result<Vec<String>> {
+    let feature =
+        |lake: &Lake| Feature { shape: Geometry::Area(vec![lake.outline.clone()]), properties: lake_properties(lake) };
     save_all(&path.into(), lakes, feature, grid)
 }
 
 /// A lake's figures.
-pub(super) fn lake_properties(lake: &LakeOutline) -> Vec<(&'static str, Property)> {
+pub(super) fn lake_properties(lake: &Lake) -> Vec<(&'static str, Property)> {
     let outlet = |k: usize| Property::Count(lake.outlet.map(|outlet| outlet[k] as u32));
     vec![
         ("id", Property::Count(Some(lake.id))),

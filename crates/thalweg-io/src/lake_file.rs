@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::features::{Collection, FEATURE, feature_end, lake_properties, name_of};
 use super::place::Place;
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Lake;
 use thalweg_core::terrain::grid::Grid;
-use thalweg_render::products::lakes::LakeOutline;
 
 /// Lakes written as they come, outlines by pieces, so that none is held: the bytes of [`save_lakes`](super::features::save_lakes) in
 /// GeoJSON.
@@ -36,7 +36,7 @@ impl<'a> LakeFile<'a> {
     ///
     /// # Errors
     /// What writing to `file` meets.
-    pub fn lake(&mut self, lake: &LakeOutline) -> Result<()> {
+    pub fn lake(&mut self, lake: &Lake) -> Result<()> {
         let mut put = || {
             self.close()?;
             write!(self.collection.feature()?, "{FEATURE}[")?;

@@ -13,9 +13,9 @@ use super::place::Place;
 use super::plain;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
+use thalweg_core::terrain::Lake;
 use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::grid::Grid;
-use thalweg_rivers::check::WrittenLake;
 use thalweg_rivers::line_cells::walk;
 use thalweg_rivers::network::{ReachEnd, RiverKind, RiverReach};
 
@@ -48,7 +48,7 @@ pub fn most_bytes(grid: &Grid) -> u64 {
 /// What is no list of reaches; a reach of under two points, or whose levels and widths are not one a point; reaches that cannot be: over 2
 /// cells outside the terrain, beyond ±20 000 m, wider than the terrain, more than it has room for.
 pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<RiverReach>, String> {
-    let document: Document<River> = parsed(text, "is no reach as `rivers` writes it")?;
+    let document: Document<ReachFeature> = parsed(text, "is no reach as `rivers` writes it")?;
     let place = Place::of(grid);
     let written =
         document.features.into_iter().map(|river| river.properties.written(&river.geometry.coordinates, &place));
@@ -62,14 +62,14 @@ pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<RiverReach>, String
 ///
 /// # Errors
 /// What is no list of lakes; a level beyond ±20 000 m.
-pub fn parse_lakes(text: &[u8]) -> Result<Vec<WrittenLake>, String> {
-    let document: Document<Water> = parsed(text, "is no lake as `rivers` writes it")?;
+pub fn parse_lakes(text: &[u8]) -> Result<Vec<Lake>, String> {
+    let document: Document<LakeFeature> = parsed(text, "is no lake as `rivers` writes it")?;
     let lakes = document.features.into_iter().map(|feature| {
-        let Lake { id, level_m: level, runoff } = feature.properties;
+        let LakeProperties { id, level_m: level, runoff } = feature.properties;
         if level.abs() > LEVELS {
             return Err(format!("lake {id} stands at {level} m; allowed is -{LEVELS} to {LEVELS}"));
         }
-        Ok(WrittenLake { id, level, runoff })
+        Ok(Lake { id, level, runoff: Some(runoff), ..Lake::default() })
     });
     lakes.collect()
 }
@@ -118,14 +118,14 @@ struct Document<F> {
 }
 
 #[derive(Deserialize)]
-struct River {
-    properties: Reach,
+struct ReachFeature {
+    properties: ReachProperties,
     geometry: Line,
 }
 
 #[derive(Deserialize)]
-struct Water {
-    properties: Lake,
+struct LakeFeature {
+    properties: LakeProperties,
 }
 
 #[derive(Deserialize)]
@@ -159,7 +159,7 @@ impl<'de> Deserialize<'de> for Point {
 }
 
 #[derive(Deserialize)]
-struct Reach {
+struct ReachProperties {
     id: u32,
     run: u32,
     lake_from: Option<u32>,
@@ -190,14 +190,14 @@ struct Reach {
 }
 
 #[derive(Deserialize)]
-struct Lake {
+struct LakeProperties {
     id: u32,
     level_m: f64,
     #[serde(rename = "runoff_m3_s")]
     runoff: f64,
 }
 
-impl Reach {
+impl ReachProperties {
     fn written(self, line: &[Point], place: &Place) -> Result<RiverReach, String> {
         let counts = [self.surfaces_m.len(), self.beds_m.len(), self.widths_m.len()];
         if line.len() < 2 || counts != [line.len(); 3] {
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!((reach.downstream, reach.lake_from, reach.end), (Some(7), None, ReachEnd::Edge));
         let lakes = br#"{"features": [{"properties": {"id": 3, "level_m": 5, "runoff_m3_s": 0.5},
                         "geometry": {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [0, 0]]]}}]}"#;
-        assert_eq!(parse_lakes(lakes).unwrap(), [WrittenLake { id: 3, level: 5.0, runoff: 0.5 }]);
+        assert_eq!(parse_lakes(lakes).unwrap(), [Lake { id: 3, level: 5.0, runoff: Some(0.5), ..Lake::default() }]);
     }
 
     #[test]

@@ -7,8 +7,9 @@ use super::draft::Saved;
 use super::features::{WRITES_FLATGEOBUF, save_lakes, save_streams};
 use super::{FilePath, save_layer};
 use thalweg_core::base::error::Result;
+use thalweg_core::terrain::Lake;
 use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Terrain, WETNESS};
-use thalweg_render::products::lakes::{LakeOutline, csv, lakes};
+use thalweg_render::products::lakes::{csv, lakes};
 use thalweg_render::products::streams::{threshold, trace_streams};
 use thalweg_render::products::wetness::{WetnessRules, wetness};
 
@@ -27,8 +28,8 @@ pub struct LakeSums {
 }
 
 impl LakeSums {
-    fn of(lakes: &[LakeOutline]) -> Self {
-        let sum = |of: fn(&LakeOutline) -> f64| lakes.iter().map(of).sum();
+    fn of(lakes: &[Lake]) -> Self {
+        let sum = |of: fn(&Lake) -> f64| lakes.iter().map(of).sum();
         Self { count: lakes.len(), area_m2: sum(|lake| lake.area), volume_m3: sum(|lake| lake.volume) }
     }
 }

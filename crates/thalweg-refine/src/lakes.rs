@@ -1,9 +1,8 @@
-//! [`LocalLakes`]: standing water over a window's cells. What of the coarsest ground is a lake.
+//! Finds the lakes of the coarsest level.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::{Height, UNITS};
 use thalweg_flow::{Neighbourhood, downstream};
 
@@ -14,34 +13,6 @@ pub const LEAST_LAKE_DEPTH: f64 = 2.0;
 /// ask of a river, so that a river leaves every lake.
 pub const LAKE_CATCHMENT: u32 = 48;
 
-/// Standing water over the cells of a window, both fields of its size. Its ground is the lake's bed there.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LocalLakes {
-    /// Number of the lake over each cell, 1 and more, the same on all levels; 0 where there is none.
-    pub id: Field<u32>,
-    /// The lake's level, the same in all its cells, on all levels; [`Height::ZERO`] where there is none.
-    pub level: Field<Height>,
-}
-
-impl LocalLakes {
-    /// No lake at all.
-    pub(super) fn none(size: Size) -> Self {
-        Self { id: Field::new(size, 0), level: Field::new(size, Height::ZERO) }
-    }
-
-    /// Writes window `from` of others here from row and column `to` on.
-    pub(super) fn paste(&mut self, part: &Self, from: CellRect, to: Size) {
-        self.id.paste(&part.id, from, to);
-        self.level.paste(&part.level, from, to);
-    }
-
-    /// A part of them; nothing where it has no lake.
-    pub(super) fn part(&self, window: CellRect) -> Option<Self> {
-        let id = self.id.window(window);
-        id.as_slice().iter().any(|id| *id != 0).then(|| Self { id, level: self.level.window(window) })
-    }
-}
-
 /// A lake of level 0, before it is tilted.
 pub(super) struct Found {
     /// Its level: that of the filled ground.
@@ -50,7 +21,7 @@ pub(super) struct Found {
     pub outlet: usize,
 }
 
-/// LocalLakes of level 0: the number of each cell's lake, and the lakes, number 1 first. All of a lake's water leaves by one outlet: where
+/// Finds the lakes of level 0: the number of each cell's lake, and the lakes, number 1 first. All of a lake's water leaves by one outlet: where
 /// it has several sills of one height, `directions` are changed.
 pub(super) fn find(
     ground: &Field<Height>,

@@ -10,14 +10,15 @@ use crate::reach::{COARSE, FINE, Margins};
 use crate::rock::Rock;
 use crate::sand::Cover;
 use crate::{
-    Frame, LocalLakes, LocalWindow, Rules, beds, check_window, creep, cut, deposit, floods, floors, hold, limit,
-    receive, rise, sand, smooth, tree, water,
+    Frame, LocalWindow, Rules, beds, check_window, creep, cut, deposit, floods, floors, hold, limit, receive, rise,
+    sand, smooth, tree, water,
 };
 use thalweg_core::base::cast;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::LakeRaster;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::{Height, UNITS_F32};
 use thalweg_flow::OUT;
@@ -526,13 +527,13 @@ impl<'a> Work<'a> {
     }
 
     /// The wanted cells' lakes, if there are any.
-    fn lakes(&self, numbers: &Plane<u32>, ground: &Plane<i32>, part: &Part) -> Option<LocalLakes> {
+    fn lakes(&self, numbers: &Plane<u32>, ground: &Plane<i32>, part: &Part) -> Option<LakeRaster> {
         let at = |i: usize, j: usize| (part.rows.start + i, part.cols.start + j);
         let size = self.wanted.size();
         let id = Field::generate(size, |i, j| numbers.at(at(i, j).0, at(i, j).1));
         let level = |i: usize, j: usize| if id[(i, j)] == 0 { 0 } else { ground.at(at(i, j).0, at(i, j).1) };
         let level = Field::generate(size, |i, j| Height(level(i, j)));
-        id.as_slice().iter().any(|id| *id != 0).then_some(LocalLakes { id, level })
+        id.as_slice().iter().any(|id| *id != 0).then_some(LakeRaster { id, level })
     }
 
     /// Begins the ledger: the wanted cells as high as the coarse ones that they are parts of.

@@ -114,7 +114,7 @@ mod whole;
 mod window;
 
 pub use join::{FARTHEST, Join, JoinPatch, Joins, MOST_SWEEPS};
-pub use lakes::{LAKE_CATCHMENT, LEAST_LAKE_DEPTH, LocalLakes};
+pub use lakes::{LAKE_CATCHMENT, LEAST_LAKE_DEPTH};
 pub use ledger::{Ledger, OPERATORS, Operator};
 pub use level::{needed, refine, refine_with_ledger, tile};
 pub use pieces::refine_in_pieces;

@@ -4,11 +4,12 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use crate::{Frame, LocalLakes, LocalWindow, Rules, check_window, refine};
+use crate::{Frame, LocalWindow, Rules, check_window, refine};
 use thalweg_core::base::error::Result;
 use thalweg_core::base::memory;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::LakeRaster;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
 use thalweg_flow::OUT;
@@ -115,16 +116,16 @@ impl LocalWindow {
         } else if let Some(own) = &mut self.loose {
             own.paste(&Field::new(window.size(), Height::ZERO), CellRect::new([0, 0], window.size()), to);
         }
-        let lakes = part.lakes.as_ref().and_then(|lakes| lakes.part(window));
+        let lakes = part.lakes.as_ref().and_then(|lakes| lakes.window(window));
         let all = CellRect::new([0, 0], window.size());
         match (&mut self.lakes, lakes) {
             (None, None) => {}
             (None, Some(lakes)) => {
-                let mut own = LocalLakes::none(self.rect.size());
+                let mut own = LakeRaster::new(self.rect.size());
                 own.paste(&lakes, all, to);
                 self.lakes = Some(own);
             }
-            (Some(own), lakes) => own.paste(&lakes.unwrap_or_else(|| LocalLakes::none(window.size())), all, to),
+            (Some(own), lakes) => own.paste(&lakes.unwrap_or_else(|| LakeRaster::new(window.size())), all, to),
         }
     }
 }

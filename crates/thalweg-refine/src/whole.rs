@@ -5,8 +5,9 @@ use rayon::prelude::*;
 use crate::bend::Bends;
 use crate::lakes::{Found, beside, find, ways_out};
 use crate::receive::drawn;
-use crate::{Frame, LAKE_CATCHMENT, LocalLakes, LocalWindow, Rules, beds};
+use crate::{Frame, LAKE_CATCHMENT, LocalWindow, Rules, beds};
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::LakeRaster;
 use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
@@ -77,7 +78,7 @@ impl LocalWindow {
             None => surface[(i, j)],
         });
         let level = Field::generate(filled.size(), |i, j| of(i * cols + j).unwrap_or(Height::ZERO));
-        let lakes = wet.then_some(LocalLakes { id, level });
+        let lakes = wet.then_some(LakeRaster { id, level });
         Self { level: 0, rect: frame.world(0), ground, receivers: directions.into_codes(), area, lakes, loose: None }
     }
 }

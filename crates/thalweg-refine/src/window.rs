@@ -1,8 +1,8 @@
 //! [`Frame`]: the world at all its levels. [`LocalWindow`]: ground, receivers and catchments of a rectangle.
 
-use crate::LocalLakes;
 use thalweg_core::base::clock::YEAR;
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::LakeRaster;
 use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::grid::{Edge, Edges, Grid, SIDES};
 use thalweg_core::terrain::height::Height;
@@ -130,7 +130,7 @@ pub struct LocalWindow {
     /// For each cell the catchment in m². Whole numbers of cells as they are counted, then carried: nothing is summed twice.
     pub area: Field<f32>,
     /// Lakes over its cells; `None` where there is none.
-    pub lakes: Option<LocalLakes>,
+    pub lakes: Option<LakeRaster>,
     /// For each cell how thick what lies loose is, in its ground: level 0's, and carried to finer ones where their rules speak of sand
     /// ([`Rules::sand`](crate::Rules::sand)). `None` where there is none.
     pub loose: Option<Field<Height>>,
@@ -179,7 +179,7 @@ impl LocalWindow {
             ground: self.ground.window(window),
             receivers: self.receivers.window(window),
             area: self.area.window(window),
-            lakes: self.lakes.as_ref().and_then(|lakes| lakes.part(window)),
+            lakes: self.lakes.as_ref().and_then(|lakes| lakes.window(window)),
             loose: self.loose.as_ref().map(|loose| loose.window(window)),
         })
     }

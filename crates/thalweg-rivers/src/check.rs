@@ -5,18 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use crate::line_cells::walk;
 use crate::network::{ReachEnd, RiverReach};
 use crate::tree::around;
+use thalweg_core::terrain::Lake;
 use thalweg_core::terrain::field::Field;
-
-/// A lake as it was written.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WrittenLake {
-    /// Its number, from 1, as in the raster.
-    pub id: u32,
-    /// Its level in metres.
-    pub level: f64,
-    /// What its own shores bring, in m³/s.
-    pub runoff: f64,
-}
 
 /// All that was written. Fields are of the grid's size.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +32,7 @@ pub struct RiverFiles {
     /// The reaches.
     pub reaches: Vec<RiverReach>,
     /// The lakes.
-    pub lakes: Vec<WrittenLake>,
+    pub lakes: Vec<Lake>,
 }
 
 /// One check and how it went.
@@ -265,7 +255,7 @@ impl RiverFiles {
             check.note(grows && sums, || format!("reach {}", reach.id));
         }
         for lake in &self.lakes {
-            let came = into.get(&lake.id).copied().unwrap_or(0.0) + lake.runoff;
+            let came = into.get(&lake.id).copied().unwrap_or(0.0) + lake.runoff.unwrap_or(0.0);
             let left = out.get(&lake.id).copied();
             check.note(left.is_none_or(|left| close(left, came)), || format!("lake {}", lake.id));
         }

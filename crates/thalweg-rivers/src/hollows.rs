@@ -1,6 +1,6 @@
 //! Hollows that carving leaves, on the rivers' banks and on the land: let go by channels, or else lakes.
 
-use crate::network::{Lake, Mouth, Network};
+use crate::network::{Mouth, Network, PlannedLake};
 use crate::tree::around;
 use crate::{Design, Site, level};
 use thalweg_core::terrain::field::Field;
@@ -90,7 +90,7 @@ pub(super) fn ponds(
         let seed = cells.iter().copied().min_by_key(|k| (ground[*k], lot(site.land.grid, *k), *k)).unwrap_or(k);
         let deep = f64::from(filled[seed].0) - f64::from(ground[seed].0) >= depth(design);
         if (deep || !site.is_barred(seed)) && cells.iter().all(|k| numbers[*k] == 0 && network.lake[*k] == 0) {
-            network.lakes.push(Lake { level: filled[seed], seed: seed as u32 });
+            network.lakes.push(PlannedLake { level: filled[seed], seed: seed as u32 });
             let number = network.lakes.len() as u32;
             cells.into_iter().for_each(|k| network.lake[k] = number);
         }

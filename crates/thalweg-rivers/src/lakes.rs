@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::network::{Lake, Mouth, Network};
+use crate::network::{Mouth, Network, PlannedLake};
 use crate::route::Drained;
 use crate::tree::{NONE, Stem, Tree, around};
 use crate::{Design, Site, level};
@@ -15,7 +15,7 @@ const TRIES: usize = 8;
 
 /// The lakes, and the parts of stems that lie in them.
 pub(super) struct Lakes {
-    pub lakes: Vec<Lake>,
+    pub lakes: Vec<PlannedLake>,
     /// For each cell the number of its lake, from 1 on.
     pub cells: Field<u32>,
     /// For each stem the parts of it in lakes: first and last node, and the lake. The node that a stem joins counts as its last.
@@ -89,7 +89,7 @@ fn hollows(
     drained: &Drained,
     tree: &Tree,
     held: &Field<Height>,
-) -> (Vec<Lake>, Vec<u32>) {
+) -> (Vec<PlannedLake>, Vec<u32>) {
     let (surface, filled) = (drained.surface.as_slice(), drained.filled.as_slice());
     let least = (design.lake.min(16_000.0) * UNITS).max(1.0) as i64;
     let mut labels = Field::new(drained.surface.size(), 0u32);
@@ -121,7 +121,7 @@ fn hollows(
             let deep = i64::from(filled[k].0) - i64::from(surface[seed].0) >= least;
             kept.push(if deep { lakes.len() as u32 } else { NONE });
             if deep {
-                lakes.push(Lake { level: filled[k].min(held[seed]), seed: seed as u32 });
+                lakes.push(PlannedLake { level: filled[k].min(held[seed]), seed: seed as u32 });
             }
         }
         hollow[node] = kept[labels[k] as usize];
@@ -130,7 +130,7 @@ fn hollows(
 }
 
 /// Lowers levels to those of lakes above; one that is given up, and so holds no water, lowers none.
-fn settle(site: &Site<'_>, tree: &Tree, hollow: &[u32], lakes: &mut [Lake]) {
+fn settle(site: &Site<'_>, tree: &Tree, hollow: &[u32], lakes: &mut [PlannedLake]) {
     let mut arriving = vec![Height::MAX; tree.cells.len()];
     for node in tree.order.iter().map(|node| *node as usize) {
         if let Some(lake) = lakes.get_mut(hollow[node] as usize) {
@@ -146,7 +146,7 @@ fn settle(site: &Site<'_>, tree: &Tree, hollow: &[u32], lakes: &mut [Lake]) {
 }
 
 /// Floods the lakes, the lowest first; one that meets another becomes part of it.
-fn flood(site: &Site<'_>, lakes: &mut [Lake]) -> Field<u32> {
+fn flood(site: &Site<'_>, lakes: &mut [PlannedLake]) -> Field<u32> {
     let mut cells = Field::new(site.land.grid.size, 0u32);
     let mut order: Vec<usize> = (0..lakes.len()).collect();
     order.sort_by_key(|k| (lakes[*k].level, *k));

@@ -57,7 +57,7 @@ pub mod waypoints;
 
 pub use carve::{Carved, carve};
 pub use line_cells::nearest;
-pub use network::{Lake, Mouth, Network, River, RiverKind, Source, Vertex};
+pub use network::{Mouth, Network, PlannedLake, ReachEnd, River, RiverKind, RiverReach, Source, Vertex};
 pub use plan::plan;
 
 use thalweg_core::base::error::{Error, Result};

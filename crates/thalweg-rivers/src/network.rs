@@ -196,10 +196,10 @@ pub struct River {
     pub base: Option<Height>,
 }
 
-/// Standing water with one level.
+/// A lake that rivers run into or out of, as a plan knows it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Lake {
+pub struct PlannedLake {
     /// Level of its water.
     pub level: Height,
     /// Index, in row-major order, of a cell in it: the lowest one of its hollow.
@@ -215,7 +215,7 @@ pub struct Network {
     /// Indices of all rivers, each after those that flow into it, by way of lakes too, and after the one that it parts from.
     pub order: Vec<u32>,
     /// The lakes.
-    pub lakes: Vec<Lake>,
+    pub lakes: Vec<PlannedLake>,
     /// For each cell the number of its lake, one more than its index in `lakes`; 0 where there is none.
     pub lake: Field<u32>,
     /// For each river name ([`River::number`]) a hash of the world cell of its mouth: it stays the same as long as that does.

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use thalweg::io::atomic;
-use thalweg::local::{Frame, LocalLakes, LocalWindow};
+use thalweg::local::{Frame, LocalWindow};
 use thalweg::terrain::CellRect;
+use thalweg::terrain::LakeRaster;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::height::Height;
 use thalweg::world::{Coarse, CoarseWater, Watch};
@@ -112,7 +113,7 @@ fn window_of(bytes: &[u8], identity: u64, rect: CellRect<i64>) -> Option<LocalWi
     let receivers = take(n).to_vec();
     let area = words(take(4 * n)).into_iter().map(f32::from_le_bytes).collect();
     let lakes = match has_lakes {
-        true => Some(LocalLakes {
+        true => Some(LakeRaster {
             id: Field::from_vec(size, words(take(4 * n)).into_iter().map(u32::from_le_bytes).collect()).ok()?,
             level: Field::from_vec(size, heights(take(4 * n))).ok()?,
         }),

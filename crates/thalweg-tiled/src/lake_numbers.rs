@@ -15,9 +15,9 @@ use crate::shore_lines::{self, ShoreLines, closed, key};
 use crate::shore_walk::{Loop, TileShores};
 use crate::{Finding, Product, Step, Summaries};
 use thalweg_core::base::error::Result;
+use thalweg_core::terrain::Lake;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_io::Samples;
-use thalweg_render::products::lakes::LakeOutline;
 
 const ANSWER: &str = "answer of lakes";
 const LISTED: &str = "list of lakes";
@@ -153,10 +153,10 @@ fn tell(
 }
 
 /// A lake's figures as [`lakes`](thalweg_render::products::lakes::lakes) has them.
-fn outline(map: &Map, id: u32, water: Water) -> LakeOutline {
+fn outline(map: &Map, id: u32, water: Water) -> Lake {
     let area = map.grid.cell_area();
     let metres = water.volume as f64 / UNITS;
-    LakeOutline {
+    Lake {
         id,
         level: f64::from(water.level) / UNITS,
         cells: water.cells,
@@ -164,7 +164,8 @@ fn outline(map: &Map, id: u32, water: Water) -> LakeOutline {
         volume: metres * area,
         mean_depth: metres / water.cells as f64,
         max_depth: f64::from(water.deepest) / UNITS,
-        outlet: water.shore.map(|(_, index)| map.tiling.cell(index)),
+        outlet: water.shore.map(|(_, index)| map.tiling.cell(index).into()),
+        runoff: None,
         outline: Vec::new(),
     }
 }

@@ -57,8 +57,8 @@ use std::ops::Range;
 
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::ChannelReach;
+use thalweg_core::terrain::Lake;
 use thalweg_io::Samples;
-use thalweg_render::products::lakes::LakeOutline;
 use thalweg_render::products::nested::NestedDepression;
 
 /// One pass over all tiles, and what is to be known of all of them before the next.
@@ -168,8 +168,8 @@ pub enum Product {
     /// The next channel reach, as [`trace_channels`](thalweg_flow::channels::trace_channels) has them.
     Reach(ChannelReach),
     /// The next lake; its outline comes after it, piece by piece.
-    Lake(LakeOutline),
-    /// Some more of the outline of the lake that came last, as [`LakeOutline::outline`] has it: its lines one after another.
+    Lake(Lake),
+    /// Some more of the outline of the lake that came last, as [`Lake::outline`] has it: its lines one after another.
     Shore {
         /// Whether a line begins with the first of these points; it ends before the next begins.
         begins: bool,

@@ -6,10 +6,10 @@ use crate::layer::NO_HEIGHT;
 use crate::tiling::Tiling;
 use crate::{Product, TileLayer, drainage};
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Lake;
 use thalweg_core::terrain::{ChannelNetwork, Terrain};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_io::Samples;
-use thalweg_render::products::lakes::LakeOutline;
 use thalweg_render::products::nested::NestedDepression;
 
 /// What comes of draining a map by tiles.
@@ -23,7 +23,7 @@ pub struct Drained {
     /// All streams, reach by reach.
     pub channels: ChannelNetwork,
     /// All lakes, by their numbers from 1.
-    pub lakes: Vec<LakeOutline>,
+    pub lakes: Vec<Lake>,
     /// All depressions; none if they were not asked for.
     pub depressions: Vec<NestedDepression>,
 }

@@ -8,11 +8,13 @@ pub mod field;
 pub mod filter;
 pub mod grid;
 pub mod height;
+mod lake;
 mod layer;
 mod table;
 
 pub use cell::{Cell, CellIndex, CellRect};
 pub use channels::{ChannelNetwork, ChannelReach, Hydraulics, ReachId, path_length, shreve_magnitude, strahler_order};
+pub use lake::{Lake, LakeRaster};
 pub use layer::{
     CellType, Cells, Coarser, Finer, Hue, Layer, LayerOverlay, LayerSpec, LayerTraits, Lifetime, Mass, ReadBack,
     VectorPart,

@@ -1,49 +1,23 @@
-//! Lakes as things: standing water that is connected and level, with its figures and its outline.
+//! Lakes with their figures and outlines, found in a field of depths of standing water.
 
 use std::collections::BTreeMap;
 
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{POOL, Terrain};
+use thalweg_core::terrain::{Cell, Lake, POOL, Terrain};
 use thalweg_flow::{D8, Land, Neighbourhood, Part};
 
 /// Surfaces that differ by no more units (4 mm) are one level: depths may have been through a file of 32-bit floats.
 const LEVEL: i64 = 256;
 
-/// A lake. Cells of water belong to one lake if they touch, by a corner too, and their levels are within 4 mm of that of its
-/// first cell.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct LakeOutline {
-    /// Its number: its place in the list, from 1; 0 is dry in the field of numbers.
-    pub id: u32,
-    /// Elevation of its surface in metres.
-    pub level: f64,
-    /// Number of its cells.
-    pub cells: u64,
-    /// Its surface in m².
-    pub area: f64,
-    /// Its water in m³.
-    pub volume: f64,
-    /// Mean depth in metres.
-    pub mean_depth: f64,
-    /// Greatest depth in metres.
-    pub max_depth: f64,
-    /// Where its water leaves, row and column: the lowest dry cell beside it, if that is no higher than the level, or a cell
-    /// of its own on an edge; `None` if it is not full.
-    pub outlet: Option<[usize; 2]>,
-    /// Its outline, islands after it: closed lines of (row, column) whose first point is their last, in cells from the
-    /// north-west corner. With north up the outline runs counter-clockwise, islands clockwise. Corners of cells are cut, so that no
-    /// two lines meet.
-    pub outline: Vec<Vec<[f64; 2]>>,
-}
-
-/// The lakes of `pools` (depths of standing water over the terrain), by their first cells from north to south, west to
-/// east, and the number of the lake in each cell, 0 where there is none. Cells that touch by a corner are one lake.
+/// The lakes of `pools` (depths of standing water over the terrain), by their first cells in the order of a raster, and the
+/// number of the lake in each cell, 0 where there is none. Cells of water belong to one lake if they touch, by a corner too,
+/// and their levels are within 4 mm of that of its first cell.
 ///
 /// # Errors
 /// When the pools are not of the terrain's size.
-pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<LakeOutline>, Field<u32>)> {
+pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Field<u32>)> {
     let [rows, cols] = terrain.ground.size();
     if pools.size() != [rows, cols] {
         let [r, c] = pools.size();
@@ -92,7 +66,7 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<LakeOutlin
         }
         let (cells, area) = (found.len() as u64, found.len() as f64 * terrain.grid.cell_area());
         let metres = volume as f64 / UNITS;
-        lakes.push(LakeOutline {
+        lakes.push(Lake {
             id,
             level: level as f64 / UNITS,
             cells,
@@ -100,7 +74,8 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<LakeOutlin
             volume: metres * terrain.grid.cell_area(),
             mean_depth: metres / cells as f64,
             max_depth: f64::from(deepest) / UNITS,
-            outlet: outlet.map(|(_, n)| [n / cols, n % cols]),
+            outlet: outlet.map(|(_, n)| Cell::new(n / cols, n % cols)),
+            runoff: None,
             outline: Vec::new(),
         });
     }
@@ -115,16 +90,16 @@ pub const COLUMNS: &str = "id,level_m,area_m2,volume_m3,mean_depth_m,max_depth_m
 
 /// A table of the lakes, a line each under a line of names; level and depths in metres, area in m², volume in m³, the
 /// outlet's row and column empty where there is none.
-pub fn csv(lakes: &[LakeOutline]) -> String {
+pub fn csv(lakes: &[Lake]) -> String {
     lakes.iter().fold(COLUMNS.to_string(), |text, lake| text + &csv_line(lake))
 }
 
 /// A lake's line of [`csv()`]. It is formatted: numbers need no quotes, and a store has millions of lines, each of which would need a
 /// writer of the crate `csv` to itself.
-pub fn csv_line(lake: &LakeOutline) -> String {
-    let [row, col] = lake.outlet.map_or_else(Default::default, |outlet| outlet.map(|n| n.to_string()));
-    let LakeOutline { id, level, area, volume, mean_depth, max_depth, .. } = lake;
-    format!("{id},{level:.3},{area:.1},{volume:.1},{mean_depth:.3},{max_depth:.3},{row},{col}\n")
+pub fn csv_line(lake: &Lake) -> String {
+    let outlet = lake.outlet.map(|outlet| outlet.map(|n| n.to_string())).unwrap_or_default();
+    let Lake { id, level, area, volume, mean_depth, max_depth, .. } = lake;
+    format!("{id},{level:.3},{area:.1},{volume:.1},{mean_depth:.3},{max_depth:.3},{},{}\n", outlet.row, outlet.col)
 }
 
 /// The sides of a cell by the direction outward, in the order in which a walk with the water on the left comes to them:
@@ -302,7 +277,7 @@ mod tests {
         let [a, b] = [&lakes[0], &lakes[1]];
         assert_eq!((a.id, a.level, a.cells, a.area, a.volume), (1, 10.0, 5, 125.0, 9.0 * 25.0));
         assert_eq!((a.mean_depth, a.max_depth, a.outlet), (1.8, 3.0, None));
-        assert_eq!((b.cells, b.outlet), (2, Some([2, 6])));
+        assert_eq!((b.cells, b.outlet), (2, Some(Cell::new(2, 6))));
         assert_eq!((numbers[(3, 3)], numbers[(1, 5)], numbers[(0, 0)]), (1, 2, 0));
         let table = csv(&lakes);
         assert!(table.ends_with("2,10.000,50.0,150.0,3.000,3.000,2,6\n") && table.lines().count() == 3, "{table}");
@@ -316,7 +291,7 @@ mod tests {
         let (two, _) = lakes(&terrain, &pools).unwrap();
         assert_eq!(
             two.iter().map(|lake| (lake.cells, lake.outlet)).collect::<Vec<_>>(),
-            [(1, None), (1, Some([1, 1])), (2, Some([3, 0])),]
+            [(1, None), (1, Some(Cell::new(1, 1))), (2, Some(Cell::new(3, 0)))]
         );
         terrain.nodata = Some(Field::generate([4, 5], |i, _| i == 3));
         assert_eq!(lakes(&terrain, &pools).unwrap().0.len(), 2);

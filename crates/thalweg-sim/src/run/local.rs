@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use crate::run::Run;
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::LakeRaster;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::Height;
@@ -11,7 +12,7 @@ use thalweg_core::terrain::{CATCHMENT, CellRect, Cells, HOLLOW, LAKE, POOL, RECE
 use thalweg_flow::OUT;
 use thalweg_models::model::Budget;
 use thalweg_refine as local;
-use thalweg_refine::{Frame, Ledger, LocalLakes, LocalWindow, refine_with_ledger};
+use thalweg_refine::{Frame, Ledger, LocalWindow, refine_with_ledger};
 
 /// Rows of cells that a step makes.
 const ROWS: usize = 512;
@@ -115,7 +116,7 @@ fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
                 let level = terrain.ground[(i, j)].0.saturating_add(depth[(i, j)].0);
                 if id[(i, j)] == 0 { Height::ZERO } else { Height(level) }
             };
-            Some(LocalLakes { id: id.clone(), level: Field::generate(id.size(), level) })
+            Some(LakeRaster { id: id.clone(), level: Field::generate(id.size(), level) })
         }
         _ => None,
     };
@@ -156,7 +157,7 @@ impl Half {
         let LocalWindow { ground, receivers, area, lakes, loose, .. } = self.fine;
         let mut terrain = Terrain::from_ground(grid.clone(), ground)?;
         terrain.loose = loose;
-        if let Some(LocalLakes { id, level }) = lakes {
+        if let Some(LakeRaster { id, level }) = lakes {
             let depth = |i: usize, j: usize| match id[(i, j)] {
                 0 => Height::ZERO,
                 _ => Height(level[(i, j)].0.saturating_sub(terrain.ground[(i, j)].0).max(0)),

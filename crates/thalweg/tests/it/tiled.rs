@@ -9,8 +9,9 @@ use thalweg::flow::streams::esri;
 use thalweg::io::features::save_lakes;
 use thalweg::io::lake_file::LakeFile;
 use thalweg::io::{LoadOptions, Samples, atomic, load};
-use thalweg::products::lakes::{LakeOutline, lakes};
+use thalweg::products::lakes::lakes;
 use thalweg::survey::{Survey, SurveyOptions};
+use thalweg::terrain::Lake;
 use thalweg::terrain::grid::{Edge, Georeference};
 use thalweg::terrain::{Cell, ChannelReach};
 use thalweg::tiled::memory::drain_in_memory;
@@ -266,9 +267,9 @@ fn lakes_by_pieces_are_the_bytes_of_all_at_once() {
     let placed = Grid { georeference: Some(georeference), ..plain.clone() };
     let line = |n: usize| -> Vec<[f64; 2]> { (0..n).map(|k| [0.5 * k as f64, 7.0 / (k + 1) as f64]).collect() };
     let lake = |id: u32, outline: Vec<Vec<[f64; 2]>>| {
-        let mut lake = LakeOutline::default();
+        let mut lake = Lake::default();
         (lake.id, lake.level, lake.outline) = (id, 3.7 * f64::from(id), outline);
-        lake.outlet = id.is_multiple_of(2).then_some([4, 5]);
+        lake.outlet = id.is_multiple_of(2).then_some(Cell::new(4, 5));
         lake
     };
     let some = [lake(1, vec![line(5)]), lake(2, vec![line(9), line(4)]), lake(3, Vec::new()), lake(4, vec![line(4)])];

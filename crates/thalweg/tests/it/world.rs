@@ -9,8 +9,9 @@ use crate::long;
 use crate::support::{preset_recipe, run_recipe, terrain_on, with_threads};
 use rayon::prelude::*;
 use thalweg::base::rng::Key;
-use thalweg::local::{Frame, LocalLakes, LocalWindow, Rules};
+use thalweg::local::{Frame, LocalWindow, Rules};
 use thalweg::terrain::CellRect;
+use thalweg::terrain::LakeRaster;
 use thalweg::terrain::grid::Edge;
 use thalweg::world::{Cache, Coarse, End, Watch, unwatched};
 use thalweg::{Error, Field, Grid, Height, Recipe, Result, Terrain, World};
@@ -162,7 +163,7 @@ impl Coarse for Islands {
         self.asked.fetch_max(rect.size().iter().product::<usize>() as u64, Ordering::SeqCst);
         let at = |i: usize, axis: usize| (rect.start[axis] + i as i64).rem_euclid(64) as usize;
         let (ground, lakes) = (&self.square.ground, self.square.lakes.as_ref());
-        let lakes = lakes.map(|lakes| LocalLakes {
+        let lakes = lakes.map(|lakes| LakeRaster {
             id: Field::generate(rect.size(), |i, j| lakes.id[(at(i, 0), at(j, 1))]),
             level: Field::generate(rect.size(), |i, j| lakes.level[(at(i, 0), at(j, 1))]),
         });
