@@ -9,6 +9,7 @@ pub mod grid;
 pub mod height;
 mod layer;
 mod table;
+mod tile_grid;
 
 pub use cell::{Cell, CellIndex, CellRect};
 pub use layer::{
@@ -16,6 +17,7 @@ pub use layer::{
     VectorPart,
 };
 pub use table::{CARRIED, Column, ColumnType, Table, within};
+pub use tile_grid::{Rim, TileGrid};
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
