@@ -13,9 +13,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::disk::shown;
 use crate::jobs::Job;
+use crate::products::{ProductWriter, beside};
 use crate::spec::MAX_SIDE;
-use crate::stage::beside;
-use crate::{Store, StoreSpec, check_outside};
+use crate::{Store, check_outside};
 
 /// Sides of tiles that are tried where memory is short.
 const SIDES: [usize; 8] = [128, 256, 384, 512, 768, 1024, 1536, 2048];
@@ -35,7 +35,7 @@ const VERSION: u32 = 2;
 /// The longest plan that is read, in bytes.
 const MOST: u64 = 16 << 20;
 
-/// A stage, as a plan tells of it.
+/// A [pass over the tiles](thalweg::tiled::TilePass), as a plan describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanStage {
@@ -81,7 +81,8 @@ pub struct Plan {
     pub stages: Vec<PlanStage>,
     /// Bytes that the store takes on a disk at the most.
     pub disk_bytes: u64,
-    /// Bytes that tables and outlines beside the store take on rough hills; what they take goes by how many lakes there are.
+    /// Bytes that tables and outlines beside the store take on rough hills; what they take goes by how many lakes there
+    /// are.
     #[serde(default, skip_serializing_if = "is_none")]
     pub beside_bytes: u64,
     /// The job.
@@ -92,42 +93,40 @@ impl Plan {
     /// The plan of a job into a store, in tiles of about `side` cells. Nothing is made.
     ///
     /// # Errors
-    /// A source that cannot be read, or that is the store itself; a side of other than 2 to 16 384 cells; options that cannot be heeded; a store's path that
-    /// is no name.
+    /// A source that cannot be read, or that is the store itself; a side of other than 2 to 16 384 cells; options that
+    /// cannot be heeded; a store's path that is no name.
     pub fn of(job: Job, store: &Path, side: usize) -> Result<Self> {
         let store = std::path::absolute(store).map_err(Error::io(store, "find the place of"))?;
         if !(LEAST_SIDE..=MAX_SIDE).contains(&side) {
             return Err(Error::value("tile", side, format!("{LEAST_SIDE} to {MAX_SIDE} cells")));
         }
         job.check_apart(&store)?;
-        let made = job.layout(side)?;
-        let stages = job.stages(&made, &store)?;
-        let handed = stages.iter().map(|stage| match stage.hands_on() {
-            none if none.is_empty() => 0,
-            layers => StoreSpec { layers, ..made.spec.clone() }.bytes_needed(),
+        let setup = job.set_up(side, &store)?;
+        let (spec, tiles) = (&setup.spec, setup.spec.tile_grid()?);
+        let passed =
+            setup.passes.iter().map(|pass| setup.passed_spec(&**pass, "").map_or(0, |spec| spec.bytes_needed()));
+        // The layers that a pass reads are kept until it is solved.
+        let passed: Vec<u64> = passed.collect();
+        let passing = passed.windows(2).map(|two| two[0].saturating_add(two[1])).max().unwrap_or(0);
+        let stages = setup.passes.iter().map(|pass| PlanStage {
+            name: pass.name().to_string(),
+            reads: pass.reads().into_iter().map(|read| read.layer).collect(),
+            writes: pass.writes(),
+            hands_on: pass.passes_on().into_iter().map(|layer| layer.name).collect(),
+            tile_bytes: pass.tile_bytes(&tiles),
+            solve_bytes: setup.held_bytes + ProductWriter::solve_bytes(&**pass),
         });
-        // What a stage reads stands until it is solved.
-        let handed: Vec<u64> = handed.collect();
-        let passing = handed.windows(2).map(|two| two[0].saturating_add(two[1])).max().unwrap_or(0);
-        let stages = stages.iter().map(|stage| PlanStage {
-            name: stage.name().to_string(),
-            reads: stage.reads().into_iter().map(|need| need.layer).collect(),
-            writes: stage.writes(),
-            hands_on: stage.hands_on().into_iter().map(|layer| layer.name).collect(),
-            tile_bytes: stage.bytes(),
-            solve_bytes: stage.solve_bytes(),
-        });
-        let beside_bytes = job.beside_bytes(made.spec.size);
+        let beside_bytes = job.beside_bytes(spec.size);
         let mut plan = Self {
             plan: VERSION,
             thalweg: env!("CARGO_PKG_VERSION").to_string(),
             hash: String::new(),
             store,
-            size: made.spec.size,
-            side: made.spec.side,
-            tiles: made.spec.tile_count(),
+            size: spec.size,
+            side: spec.side,
+            tiles: tiles.count(),
             stages: stages.collect(),
-            disk_bytes: made.spec.bytes_needed().saturating_add(passing),
+            disk_bytes: spec.bytes_needed().saturating_add(passing),
             beside_bytes,
             job,
         };
@@ -153,7 +152,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan that a store was made by, which lies beside it. Where the store was moved, so was what is to be done there.
+    /// The plan that a store was made by, which lies beside it. Where the store was moved, so was what is to be done
+    /// there.
     ///
     /// # Errors
     /// As [`Plan::read`].
@@ -172,7 +172,8 @@ impl Plan {
         if Self::read(&path).is_ok_and(|there| there.hash == self.hash) { Ok(()) } else { self.write(&path) }
     }
 
-    /// Refuses a store of other work, with what is other as far as that can be told; one in which nothing was done yet gives way.
+    /// Refuses a store of other work, with what is other as far as that can be told; one in which nothing was done yet
+    /// gives way.
     pub(crate) fn check_store(&self) -> Result<()> {
         let Ok(there) = Store::open_read(&self.store) else { return Ok(()) };
         if there.spec().recipe == self.hash || there.is_blank() {
@@ -254,8 +255,9 @@ impl Plan {
         if need <= memory { Ok(()) } else { Err(Error::TooLarge { what, need: shown(need), have: shown(memory) }) }
     }
 
-    /// The plan of a job that takes at most so many bytes of memory with up to `threads` tiles at once, and how many that are. Of sides of
-    /// tiles the one is taken with which the most are at once, and of these the one that is nearest to `side`.
+    /// The plan of a job that takes at most so many bytes of memory with up to `threads` tiles at once, and how many
+    /// that are. Of sides of tiles the one is taken with which the most are at once, and of these the one that is
+    /// nearest to `side`.
     ///
     /// # Errors
     /// As [`Plan::of`]; memory that is not enough for a tile at once, with the least that would be.

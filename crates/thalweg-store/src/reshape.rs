@@ -169,7 +169,7 @@ impl<'a> Reshaped<'a> {
             ..StoreSpec::new(self.grid.size, side, self.grid.cell, &recipe, vec![about])
         };
         let store = Store::create(path, spec, Access::Alone)?;
-        let across = store.spec().tiles()[1];
+        let across = store.spec().tile_grid()?.shape()[1];
         let todo = store.todo(layer.name())?;
         for tiles in todo.chunk_by(|a, b| a / across == b / across) {
             let Some(first) = tiles.first() else { continue };

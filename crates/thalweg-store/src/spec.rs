@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thalweg::io::SampleType;
-use thalweg::terrain::CellRect;
 use thalweg::terrain::field::Size;
 use thalweg::terrain::grid::Georeference;
+use thalweg::terrain::{CellRect, TileGrid};
 use thalweg::{Error, Result};
 
 /// The folder of marks inside a store. It is a group of Zarr without arrays, so that readers of Zarr pass it by.
@@ -119,9 +119,11 @@ pub struct StoreSpec {
     pub side: usize,
     /// Side of a cell in metres.
     pub cell: f64,
-    /// Where the cells lie; without it coordinates are metres east and (negative) metres north of the north-western corner.
+    /// Where the cells lie; without it coordinates are metres east and (negative) metres north of the north-western
+    /// corner.
     pub georeference: Option<Georeference>,
-    /// The coordinate reference system as WKT, where it is known; an EPSG code among the georeference's keys is enough for most.
+    /// The coordinate reference system as WKT, where it is known; an EPSG code among the georeference's keys is enough
+    /// for most.
     pub wkt: Option<String>,
     /// Hash of the recipe or plan whose work this is. Tiles of another one are not mixed in.
     pub recipe: String,
@@ -131,7 +133,8 @@ pub struct StoreSpec {
     pub attributes: Map<String, Value>,
 }
 
-/// Inner chunks are about so many cells wide: what a window reads beyond its own cells is little, and a chunk compresses well.
+/// Inner chunks are about so many cells wide: what a window reads beyond its own cells is little, and a chunk
+/// compresses well.
 const INNER: usize = 256;
 
 /// The greatest side of a tile: its samples are held whole while it is written.
@@ -161,8 +164,8 @@ impl StoreSpec {
     /// Refuses what no store can be.
     ///
     /// # Errors
-    /// No cells, or more than can be counted; a side that [`tile_side`] would change; a cell of no size; rotated cells; layers without
-    /// or with twice the same name, or with a fill value that their type has not.
+    /// No cells, or more than can be counted; a side that [`tile_side`] would change; a cell of no size; rotated cells;
+    /// layers without or with twice the same name, or with a fill value that their type has not.
     pub fn check(&self) -> Result<()> {
         let [rows, cols] = self.size;
         if rows == 0
@@ -216,28 +219,27 @@ impl StoreSpec {
         found.ok_or_else(|| Error::unknown("layer", name, self.layers.iter().map(|layer| layer.name.as_str())))
     }
 
-    /// Rows and columns of tiles.
-    pub fn tiles(&self) -> Size {
-        self.size.map(|n| n.div_ceil(self.side.max(1)))
+    /// The partition of the maps into tiles.
+    ///
+    /// # Errors
+    /// As [`TileGrid::new`].
+    pub fn tile_grid(&self) -> Result<TileGrid> {
+        TileGrid::new(self.size, self.side)
     }
 
-    /// Number of tiles. They are numbered row by row from the north-west.
+    /// The number of tiles; 0 for a specification that [`check`](Self::check) refuses because it has no cells.
     pub fn tile_count(&self) -> usize {
-        self.tiles().iter().product()
+        self.tile_grid().map_or(0, |tiles| tiles.count())
     }
 
     /// The cells of a tile: those of the last row and column are fewer.
     ///
     /// # Errors
-    /// A number that no tile has.
+    /// Returns an error if there is no tile of this number.
     pub fn window(&self, tile: usize) -> Result<CellRect> {
-        let count = self.tile_count();
-        if tile >= count {
-            return Err(Error::value("tile", tile, format!("0 to {}", count.saturating_sub(1))));
-        }
-        let across = self.tiles()[1];
-        let start = [tile / across * self.side, tile % across * self.side];
-        Ok(CellRect::new(start, [0, 1].map(|k| self.side.min(self.size[k] - start[k]))))
+        let tiles = self.tile_grid()?;
+        tiles.check(tile)?;
+        Ok(tiles.window(tile))
     }
 
     /// Sides of the chunks that a shard is made of; they divide the tile's.
@@ -249,8 +251,8 @@ impl StoreSpec {
         }
     }
 
-    /// Bytes that the store takes on a disk at the most, all its layers done: as if nothing could be compressed. Heights usually take
-    /// a half of it, classes a twentieth.
+    /// Bytes that the store takes on a disk at the most, all its layers done: as if nothing could be compressed.
+    /// Heights usually take a half of it, classes a twentieth.
     pub fn bytes_needed(&self) -> u64 {
         let wide = |n: usize| n as u64;
         let cells = wide(self.side).saturating_mul(wide(self.side));

@@ -17,8 +17,8 @@ use crate::lock::{Access, Lock};
 use crate::mark::{self, Mark};
 use crate::meta::{MAX_BYTES, ZARR, document, of_layer};
 use crate::place::{Coordinate, coordinates, placed};
+use crate::products::beside;
 use crate::spec::{MARKS, StoreSpec, StoredLayer};
-use crate::stage;
 
 /// The attribute of the root that says that a store is ours, and what it holds.
 const OWN: &str = "thalweg";
@@ -177,7 +177,7 @@ impl Store {
     /// A layer or tile that is not there.
     pub fn shard_path(&self, layer: &str, tile: usize) -> Result<PathBuf> {
         self.spec.window(tile)?;
-        let across = self.spec.tiles()[1];
+        let across = self.spec.tile_grid()?.shape()[1];
         Ok(self.array(layer)?.chunk_path([tile / across, tile % across]))
     }
 
@@ -295,7 +295,7 @@ impl Store {
     /// A store that was opened for reading; what the system refuses.
     pub(crate) fn mark_file(&self, name: &str) -> Result<()> {
         self.writable()?;
-        let (bytes, hash) = mark::hash_file(&stage::beside(&self.path, name))?;
+        let (bytes, hash) = mark::hash_file(&beside(&self.path, name))?;
         let recipe = self.spec.recipe.clone();
         Mark { recipe, bytes, hash, minimum: None, maximum: None }.write(&self.file_mark(name))
     }

@@ -9,8 +9,8 @@ use thalweg::io::plain;
 use thalweg::{Error, Result};
 
 use crate::mark::{self, Mark};
+use crate::products::beside;
 use crate::raster::WindowedMap as _;
-use crate::stage::beside;
 use crate::store::Store;
 
 /// How closely a store is looked at.

@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 use thalweg::io::{Samples, write_text};
-use thalweg::tiled::Tiling;
+use thalweg::terrain::TileGrid;
+use thalweg::tiled::{LayerRead, TileInput, TileOutput, TilePass};
 use thalweg::{Error, Result};
 
+use crate::jobs::JobSetup;
+use crate::products::{Solution, beside};
 use crate::shelf::Shelf;
-use crate::stage::{Need, Stage, TileInput, beside};
 use crate::{
     Access, Fault, FileFault, Level, Plan, Store, StoreSpec, WindowedMap as _, check_outside, check_room, is_store,
 };
@@ -42,28 +44,29 @@ pub enum Task {
     },
 }
 
-/// A plan with its store. What is done is known by marks and summaries on the disk alone; so any process goes on where another ended.
+/// A plan with its store. What is done is known by marks and summaries on the disk alone; so any process goes on where
+/// another ended.
 pub struct Work {
     plan: Plan,
-    tiling: Tiling,
+    setup: JobSetup,
+    tiles: TileGrid,
     store: Store,
-    stages: Vec<Box<dyn Stage>>,
     shelves: Vec<Shelf>,
-    /// What stages hand on, opened as it is needed.
-    handed: Mutex<BTreeMap<usize, Arc<Store>>>,
+    /// The stores of the layers that stages pass on, opened as they are needed.
+    passed: Mutex<BTreeMap<usize, Arc<Store>>>,
 }
 
 impl Work {
     /// Opens a plan's store, or makes it.
     ///
     /// # Errors
-    /// A source that is not what it was, a store of other work, no room on the disk, a store that another process has for itself.
+    /// A source that is not what it was, a store of other work, no room on the disk, a store that another process has
+    /// for itself.
     pub fn open(plan: Plan, access: Access) -> Result<Self> {
         plan.job.check_apart(&plan.store)?;
         check_outside(&plan.store)?;
-        let layout = plan.job.layout(plan.side)?;
-        let spec = StoreSpec { recipe: plan.hash.clone(), ..layout.spec.clone() };
-        let stages = plan.job.stages(&layout, &plan.store)?;
+        let setup = plan.job.set_up(plan.side, &plan.store)?;
+        let spec = StoreSpec { recipe: plan.hash.clone(), ..setup.spec.clone() };
         let is_new = !is_store(&plan.store);
         if is_new {
             check_room(&plan.store, plan.disk_bytes.saturating_add(plan.beside_bytes) / LEAST)?;
@@ -74,15 +77,15 @@ impl Work {
             store.mend_coordinates()?;
         }
         plan.keep()?;
-        // What another plan's stages said is not heard by mistake.
+        // The messages of each plan are in a folder of their own, so that those of another plan are never read.
         let folder = work_folder(&plan.store).join(&plan.hash[..16]);
         if is_new || access == Access::Alone {
             sweep(&folder);
         }
-        let names = stages.iter().map(|stage| stage.name()).enumerate();
+        let names = setup.passes.iter().map(|pass| pass.name()).enumerate();
         let shelves: Vec<_> = names.map(|(k, name)| Shelf::new(folder.join(format!("{k}-{name}")))).collect();
-        let tiling = Tiling::new(plan.size, plan.side)?;
-        let work = Self { plan, tiling, store, stages, shelves, handed: Mutex::default() };
+        let tiles = TileGrid::new(plan.size, plan.side)?;
+        let work = Self { plan, setup, tiles, store, shelves, passed: Mutex::default() };
         if access == Access::Alone {
             work.retire_all();
         }
@@ -99,7 +102,7 @@ impl Work {
         &self.store
     }
 
-    /// The folder of what stages say to one another.
+    /// The folder of the summaries and answers of all stages.
     pub fn messages(&self) -> PathBuf {
         work_folder(&self.plan.store)
     }
@@ -115,15 +118,21 @@ impl Work {
         }
     }
 
-    /// Whether a stage is solved, and the files that it wrote beside the store are there.
+    /// Returns true if a stage is solved and the files that it wrote next to the store exist.
     fn is_solved(&self, stage: usize) -> bool {
         let is_there = |name: &&str| self.store.check_file(name, Level::Lengths).is_ok_and(|fault| fault.is_none());
-        self.shelves[stage].is_solved() && self.stages[stage].files().iter().all(is_there)
+        self.shelves[stage].is_solved() && self.files(stage).iter().all(is_there)
     }
 
-    /// The parts that can be done now, in their order; none when all is done, or all that is left waits for parts that another process has begun.
+    /// The names of the files that a stage writes next to the store.
+    fn files(&self, stage: usize) -> &'static [&'static str] {
+        self.setup.products.files(&*self.setup.passes[stage])
+    }
+
+    /// The parts that can be done now, in their order; none when all is done, or all that is left waits for parts that
+    /// another process has begun.
     pub fn ready(&self) -> Vec<Task> {
-        let Some(stage) = (0..self.stages.len()).find(|stage| !self.is_solved(*stage)) else {
+        let Some(stage) = (0..self.setup.passes.len()).find(|stage| !self.is_solved(*stage)) else {
             return Vec::new();
         };
         let shelf = &self.shelves[stage];
@@ -134,7 +143,7 @@ impl Work {
 
     /// How many parts are done, and how many there are.
     pub fn progress(&self) -> [usize; 2] {
-        let all = self.stages.len() * (self.plan.tiles + 1);
+        let all = self.setup.passes.len() * (self.plan.tiles + 1);
         let done = self.shelves.iter().enumerate().map(|(stage, shelf)| match self.is_solved(stage) {
             true => self.plan.tiles + 1,
             false => shelf.count(),
@@ -144,26 +153,26 @@ impl Work {
 
     /// The name of the stage that is not solved yet; nothing when all are.
     pub fn now(&self) -> &str {
-        let first = (0..self.stages.len()).find(|stage| !self.is_solved(*stage));
-        first.map_or("", |stage| self.stages[stage].name())
+        let first = (0..self.setup.passes.len()).find(|stage| !self.is_solved(*stage));
+        first.map_or("", |stage| self.setup.passes[stage].name())
     }
 
     /// Whether all is done.
     pub fn is_done(&self) -> bool {
-        (0..self.stages.len()).all(|stage| self.is_solved(stage))
+        (0..self.setup.passes.len()).all(|stage| self.is_solved(stage))
     }
 
-    fn stage(&self, stage: usize) -> Result<(&dyn Stage, &Shelf)> {
-        let found = self.stages.get(stage).zip(self.shelves.get(stage));
+    fn stage(&self, stage: usize) -> Result<(&dyn TilePass, &Shelf)> {
+        let found = self.setup.passes.get(stage).zip(self.shelves.get(stage));
         let (stage, shelf) =
-            found.ok_or_else(|| Error::value("stage", stage, format!("0 to {}", self.stages.len() - 1)))?;
+            found.ok_or_else(|| Error::value("stage", stage, format!("0 to {}", self.setup.passes.len() - 1)))?;
         Ok((&**stage, shelf))
     }
 
     /// The stage before is solved: nothing, or what is missing.
     fn waits(&self, stage: usize) -> Option<String> {
         let before = stage.checked_sub(1)?;
-        let name = self.stages[before].name();
+        let name = self.setup.passes[before].name();
         (!self.shelves[before].is_solved()).then(|| format!("stage {name} is not solved yet"))
     }
 
@@ -191,90 +200,89 @@ impl Work {
             None => Vec::new(),
         };
         let layers = stage.reads().iter().map(|need| self.read(number, need, tile)).collect::<Result<_>>()?;
-        let heard = match (number.checked_sub(1), stage.hears()) {
+        let summaries = match (number.checked_sub(1), stage.summary_halo()) {
             (Some(before), Some(halo)) => {
-                let near = self.tiling.near(tile, halo);
+                let near = self.tiles.tiles_within_halo(tile, halo);
                 near.into_iter().map(|tile| self.shelves[before].take(tile)).collect::<Result<_>>()?
             }
             _ => Vec::new(),
         };
-        let (layers, summary) = stage.tile(tile, TileInput { layers, answer: &answer, heard })?;
+        let TileOutput { layers, summary } = stage.run_tile(TileInput { tile, layers, answer: &answer, summaries })?;
         let mut layers = layers.iter();
         for (name, samples) in stage.writes().iter().zip(&mut layers) {
             if anew.contains(&name.as_str()) || !self.store.is_done(name, tile)? {
                 self.store.remake_tile(name, tile, samples)?;
             }
         }
-        let onward = stage.hands_on();
+        let onward = stage.passes_on();
         if !onward.is_empty() {
-            let handed = self.handed(number)?;
+            let passed = self.passed(number)?;
             for (layer, samples) in onward.iter().zip(layers) {
-                if !handed.is_done(&layer.name, tile)? {
-                    handed.remake_tile(&layer.name, tile, samples)?;
+                if !passed.is_done(&layer.name, tile)? {
+                    passed.remake_tile(&layer.name, tile, samples)?;
                 }
             }
         }
         shelf.put(tile, &summary)
     }
 
-    /// A layer about a tile: of what the stage before hands on, or of the store.
-    fn read(&self, number: usize, need: &Need, tile: usize) -> Result<Samples> {
-        let window = self.tiling.around(tile, need.halo);
-        match self.handed_on(number, &need.layer) {
-            Some(before) => self.handed(before)?.layer(&need.layer)?.read(window),
+    /// Reads a layer over a tile and its halo, from what the stage before passed on or from the store.
+    fn read(&self, number: usize, need: &LayerRead, tile: usize) -> Result<Samples> {
+        let window = self.tiles.window_with_halo(tile, need.halo);
+        match self.passed_by(number, &need.layer) {
+            Some(before) => self.passed(before)?.layer(&need.layer)?.read(window),
             None => self.store.layer(&need.layer)?.read(window),
         }
     }
 
-    /// The stage before, if it hands on a layer of that name.
-    fn handed_on(&self, number: usize, layer: &str) -> Option<usize> {
+    /// The stage before, if it passes on a layer of that name.
+    fn passed_by(&self, number: usize, layer: &str) -> Option<usize> {
         let before = number.checked_sub(1)?;
-        self.stages[before].hands_on().iter().any(|handed| handed.name == layer).then_some(before)
+        self.setup.passes[before].passes_on().iter().any(|passed| passed.name == layer).then_some(before)
     }
 
-    /// Where a stage's layers lie that it hands on.
-    fn handed(&self, number: usize) -> Result<Arc<Store>> {
-        let mut open = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The store of the layers that a stage passes on.
+    fn passed(&self, number: usize) -> Result<Arc<Store>> {
+        let mut open = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(store) = open.get(&number) {
             return Ok(Arc::clone(store));
         }
-        let spec = StoreSpec::new(
-            self.plan.size,
-            self.plan.side,
-            self.store.spec().cell,
-            &self.plan.hash,
-            self.stages[number].hands_on(),
-        );
+        let pass = &*self.setup.passes[number];
+        let spec = self.setup.passed_spec(pass, &self.plan.hash);
+        let spec = spec.ok_or_else(|| Error::value("stage", pass.name(), "a stage that passes layers on"))?;
         let store = Arc::new(Store::create(&self.shelves[number].handed(), spec, Access::Shared)?);
         open.insert(number, Arc::clone(&store));
         Ok(store)
     }
 
-    /// Takes away what a stage handed on, if the next one is solved.
+    /// Deletes the layers that a stage passed on, if the next stage is solved.
     fn retire(&self, number: usize) {
-        let Some(next) = self.stages.get(number + 1).filter(|_| self.shelves[number + 1].is_solved()) else { return };
-        if self.stages[number].hands_on().is_empty() {
+        let Some(next) = self.setup.passes.get(number + 1).filter(|_| self.shelves[number + 1].is_solved()) else {
+            return;
+        };
+        if self.setup.passes[number].passes_on().is_empty() {
             return;
         }
-        self.handed.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
-        self.shelves[number].retire(next.hears().is_some());
+        self.passed.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        self.shelves[number].retire(next.summary_halo().is_some());
     }
 
     fn retire_all(&self) {
-        (0..self.stages.len()).for_each(|number| self.retire(number));
+        (0..self.setup.passes.len()).for_each(|number| self.retire(number));
     }
 
-    /// Makes anew what the stages before handed on and what is gone since, as far as these tiles of a stage need it: of the stage before the tiles about
-    /// them, of the one before that the tiles about those.
+    /// Makes anew what the stages before handed on and what is gone since, as far as these tiles of a stage need it: of
+    /// the stage before the tiles about them, of the one before that the tiles about those.
     fn provide(&self, number: usize, tiles: BTreeSet<usize>) -> Result<()> {
         let (mut stage, mut tiles) = (number, tiles);
         let mut missing = Vec::new();
         while let Some(before) = stage.checked_sub(1) {
-            let reads = self.stages[stage].reads().into_iter();
-            let halos = reads.filter(|need| self.handed_on(stage, &need.layer).is_some()).map(|need| need.halo);
-            let heard = self.stages[stage].hears();
+            let reads = self.setup.passes[stage].reads().into_iter();
+            let halos = reads.filter(|need| self.passed_by(stage, &need.layer).is_some()).map(|need| need.halo);
+            let heard = self.setup.passes[stage].summary_halo();
             let Some(halo) = halos.chain(heard).max() else { break };
-            let near: BTreeSet<usize> = tiles.iter().flat_map(|tile| self.tiling.near(*tile, halo)).collect();
+            let near: BTreeSet<usize> =
+                tiles.iter().flat_map(|tile| self.tiles.tiles_within_halo(*tile, halo)).collect();
             tiles = BTreeSet::new();
             for tile in near {
                 if !self.stands(before, tile, heard.is_some())? {
@@ -293,15 +301,15 @@ impl Work {
         Ok(())
     }
 
-    /// Whether what a stage handed on of a tile is still there.
+    /// Returns true if the layers that a stage passed on still have this tile.
     fn stands(&self, number: usize, tile: usize, heard: bool) -> Result<bool> {
-        let onward = self.stages[number].hands_on();
+        let onward = self.setup.passes[number].passes_on();
         if (heard && !self.shelves[number].says(tile))
             || (!onward.is_empty() && !self.shelves[number].handed().exists())
         {
             return Ok(false);
         }
-        let handed = if onward.is_empty() { None } else { Some(self.handed(number)?) };
+        let handed = if onward.is_empty() { None } else { Some(self.passed(number)?) };
         let done =
             onward.iter().map(|layer| handed.as_ref().map_or(Ok(true), |store| store.is_done(&layer.name, tile)));
         Ok(done.collect::<Result<Vec<_>>>()?.into_iter().all(|done| done))
@@ -326,10 +334,11 @@ impl Work {
         // All tiles are done: what a worker that was killed left is nobody's.
         shelf.sweep();
         stage.writes().iter().for_each(|layer| self.store.sweep(layer));
-        let answers = stage.solve(&shelf.summaries(self.plan.tiles), &self.plan.store)?;
-        stage.files().iter().try_for_each(|name| self.store.mark_file(name))?;
-        shelf.note(&answers.found)?;
-        shelf.solve(&answers.tiles)?;
+        let summaries = shelf.summaries(self.plan.tiles);
+        let Solution { answers, report } = self.setup.products.solve(stage, &summaries, &self.plan.store)?;
+        self.files(number).iter().try_for_each(|name| self.store.mark_file(name))?;
+        shelf.note(&report)?;
+        shelf.solve(&answers)?;
         if let Some(before) = number.checked_sub(1) {
             self.retire(before);
         }
@@ -374,15 +383,16 @@ impl Work {
         self.store.verify(level)
     }
 
-    /// Makes tiles anew that were lost or altered, and nothing else: the layer's stage is done again for this tile, from layers that are whole.
-    /// Faults are mended in the order of their stages. What stages handed on to one another is gone by then: as much of it as the tiles need is
-    /// made anew, from the source on where it must be, and goes again. Tiles whose stage was never done, or is not known to have been since the folder of
-    /// messages is gone, are left to whoever goes on with the work.
+    /// Makes tiles anew that were lost or altered, and nothing else: the layer's stage is done again for this tile,
+    /// from layers that are whole. Faults are mended in the order of their stages. What stages handed on to one another
+    /// is gone by then: as much of it as the tiles need is made anew, from the source on where it must be, and goes
+    /// again. Tiles whose stage was never done, or is not known to have been since the folder of messages is gone, are
+    /// left to whoever goes on with the work.
     ///
     /// # Errors
     /// As the stages' own work.
     pub fn mend(&self, faults: &[Fault]) -> Result<()> {
-        for (number, stage) in self.stages.iter().enumerate() {
+        for (number, stage) in self.setup.passes.iter().enumerate() {
             let writes = stage.writes();
             let mut tiles: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
             for fault in faults.iter().filter(|fault| writes.contains(&fault.layer)) {
@@ -410,10 +420,10 @@ impl Work {
         if !faults.is_empty() {
             self.store.mend_coordinates()?;
         }
-        for (number, stage) in self.stages.iter().enumerate() {
+        for number in 0..self.setup.passes.len() {
             let is_harmed = |name: &&str| faults.iter().any(|fault| fault.path == beside(self.store.path(), name));
-            if stage.files().iter().any(is_harmed) {
-                stage.files().iter().try_for_each(|name| self.store.forget_file(name))?;
+            if self.files(number).iter().any(is_harmed) {
+                self.files(number).iter().try_for_each(|name| self.store.forget_file(name))?;
                 self.solve(number)?;
             }
         }
@@ -421,8 +431,9 @@ impl Work {
     }
 }
 
-/// A plan tells the most that its store can take, as if nothing could be compressed. Of stores of land that were made a third was left; where there is less
-/// room than this part the work is refused, and where the disk is full later it goes on once there is room.
+/// A plan tells the most that its store can take, as if nothing could be compressed. Of stores of land that were made a
+/// third was left; where there is less room than this part the work is refused, and where the disk is full later it
+/// goes on once there is room.
 const LEAST: u64 = 4;
 
 /// Where the messages of a store's stages lie, those of each plan in a folder of its own.

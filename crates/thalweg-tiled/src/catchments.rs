@@ -9,14 +9,13 @@ use crate::codec::{Reader, Writer};
 use crate::layer::TileLayer;
 use crate::numbering::{Begin, Closed, Counter, Numbering};
 use crate::part::{Inputs, Map, SharedMap, messages};
-use crate::tiling::{Rim, Tiling};
-use crate::{Finding, Product, Step, Summaries};
+use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::{Rim, TileGrid};
 use thalweg_flow::basins::spread;
 use thalweg_flow::{D8, Directions, OUT, VOID, accumulate};
-use thalweg_io::Samples;
 
 const SUMMARY: &str = "summary of catchments";
 const ANSWER: &str = "answer of catchments";
@@ -131,18 +130,18 @@ pub(super) fn within(map: &Map, window: CellRect, codes: Vec<u8>) -> Result<(Dir
     Ok((Directions::from(codes), exits))
 }
 
-impl Step for Catchments {
-    fn name(&self) -> &'static str {
+impl TilePass for Catchments {
+    fn name(&self) -> &str {
         "catchments"
     }
 
-    fn reads(&self) -> &[(TileLayer, usize)] {
-        &[(TileLayer::Direction, 0), (TileLayer::Filled, 0)]
+    fn reads(&self) -> Vec<LayerRead> {
+        vec![TileLayer::Direction.with_halo(0), TileLayer::Filled.with_halo(0)]
     }
 
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+    fn run_tile(&self, TileInput { tile, layers, .. }: TileInput<'_>) -> Result<TileOutput> {
         let map = &self.0;
-        let ways = Ways::find(map, tile, &mut Inputs::new(inputs))?;
+        let ways = Ways::find(map, tile, &mut Inputs::new(layers))?;
         let counts = accumulate::cells(&ways.directions);
         let (start, size) = (ways.window.start, ways.window.size());
         let rim = Rim(size);
@@ -173,7 +172,7 @@ impl Step for Catchments {
             let node = node.and_then(|node| shared.binary_search(&node).ok());
             writer.number(node.map_or(0, |node| node as u64 + 1) << 1 | u64::from(map.is_dry(ways.filled[k])));
         }
-        Ok((Vec::new(), writer.finish()))
+        Ok(TileOutput { summary: writer.finish(), ..TileOutput::default() })
     }
 
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
@@ -195,10 +194,6 @@ impl Step for Catchments {
         let answers = tiles_in_order.map(|tile| gathered.answer(map, &tiles, tile, &numbering)).collect();
         found(Product::Basins(basins))?;
         Ok(answers)
-    }
-
-    fn finds(&self) -> Finding {
-        Finding::Basins
     }
 
     fn solve_bytes(&self) -> u64 {
@@ -236,7 +231,7 @@ struct TileWays {
 }
 
 impl TileWays {
-    fn read(tiling: &Tiling, tile: usize, summary: &[u8], numbering: &mut Numbering) -> Result<Self> {
+    fn read(tiling: &TileGrid, tile: usize, summary: &[u8], numbering: &mut Numbering) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
         let window = tiling.window(tile);
         let (start, size) = (window.start, window.size());

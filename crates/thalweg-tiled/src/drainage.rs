@@ -1,28 +1,28 @@
-//! The steps from a ground to all that a [`Survey`](thalweg_export::survey::Survey) holds.
+//! The passes from an elevation model to all that a [`Survey`](thalweg_export::survey::Survey) holds.
 
 use std::sync::Arc;
 
 use crate::part::Map;
-use crate::tiling::Tiling;
-use crate::{Step, catchments, fill, flats, lake_numbers, lakes, nested, stream_cells};
+use crate::{TilePass, catchments, fill, flats, lake_numbers, lakes, nested, stream_cells};
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::TileGrid;
 use thalweg_core::terrain::grid::{Edge, Grid, SIDES};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_flow::streams;
 
-/// The steps that drain a map of `grid`, in tiles of `side` cells, heeding `options`: threshold and outlets. `grid` is the whole map; it
-/// may have more cells than one that [`Grid::new`] makes.
+/// Returns the passes that drain a map of `grid` in tiles of `side` cells, with the threshold and outlets of `options`.
+/// `grid` is the whole map; it may have more cells than one that [`Grid::new`] makes.
 ///
 /// They read [`TileLayer::Height`](crate::TileLayer::Height) and make all other [layers](crate::TileLayer::ALL), of the
-/// same bits as [`Survey::of`](thalweg_export::survey::Survey::of). Memory beside a tile's layers is what [`Step::solve_bytes`] tells: some bytes
-/// for each cell on the rims of tiles, and for each stream.
+/// same bits as [`Survey::of`](thalweg_export::survey::Survey::of). Memory beside a tile's layers is what
+/// [`TilePass::solve_bytes`] tells: some bytes for each cell on the rims of tiles, and for each stream.
 ///
 /// # Errors
-/// A map without cells, a cell size that is not 0.001 to 100 000 m, looped edges (a tile has no neighbour across a seam), a side that is
-/// not 1 to [`MOST`](crate::tiling::MOST), an outlet outside, options out of range, and channels to be breached, which need the
-/// whole.
-pub fn steps(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<Vec<Box<dyn Step>>> {
-    let tiling = Tiling::new(grid.size, side)?;
+/// A map without cells, a cell size that is not 0.001 to 100 000 m, looped edges (a tile has no neighbour across a
+/// seam), a side that is not 1 to [`TileGrid::MAX_TILE_SIZE`], an outlet outside, options out of range, and channels to
+/// be breached, which need the whole.
+pub fn tile_passes(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<Vec<Box<dyn TilePass>>> {
+    let tiling = TileGrid::new(grid.size, side)?;
     if !(1e-3..=1e5).contains(&grid.cell) {
         return Err(Error::value("cell size", format!("{} m", grid.cell), "0.001 to 100000 m"));
     }
@@ -44,7 +44,7 @@ pub fn steps(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<Vec<Bo
     }
     let least = streams::least(options.threshold_on(grid), grid.cell_area());
     let map = Arc::new(Map { grid: grid.clone(), tiling, outlets: options.outlets.clone(), least });
-    let mut steps: Vec<Box<dyn Step>> = vec![
+    let mut passes: Vec<Box<dyn TilePass>> = vec![
         Box::new(fill::Spills(map.clone())),
         Box::new(fill::Fill(map.clone())),
         Box::new(flats::Flats(map.clone())),
@@ -56,7 +56,7 @@ pub fn steps(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<Vec<Bo
         Box::new(lake_numbers::Number(map.clone())),
     ];
     if options.depressions {
-        steps.push(Box::new(nested::Nested(map)));
+        passes.push(Box::new(nested::Nested(map)));
     }
-    Ok(steps)
+    Ok(passes)
 }

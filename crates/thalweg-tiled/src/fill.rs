@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use crate::codec::{Reader, Writer};
 use crate::layer::TileLayer;
 use crate::part::{Inputs, MapPart, SharedMap, hand_on, messages, only};
-use crate::tiling::{Rim, Tiling};
-use crate::{Product, Step, Summaries};
+use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::{Rim, TileGrid};
 use thalweg_flow::fill::Pits;
 use thalweg_flow::passes::{self, OUTSIDE_BASIN, Pass};
 use thalweg_flow::{D8, Part, lot};
@@ -43,7 +43,7 @@ struct TilePits {
 impl TilePits {
     fn find(map: &SharedMap, tile: usize, inputs: Vec<Samples>) -> Result<Self> {
         map.tiling.check(tile)?;
-        let (around, window) = (map.tiling.around(tile, 1), map.tiling.window(tile));
+        let (around, window) = (map.tiling.window_with_halo(tile, 1), map.tiling.window(tile));
         let wide = map.part(around, Inputs::new(inputs).heights(TileLayer::Height, around)?, None)?;
         wide.check_outlets()?;
         let (parts, _) = wide.land().ways_out();
@@ -113,17 +113,17 @@ fn top(up: &mut [u32], from: u32) -> u32 {
     at
 }
 
-impl Step for Spills {
-    fn name(&self) -> &'static str {
+impl TilePass for Spills {
+    fn name(&self) -> &str {
         "spills"
     }
 
-    fn reads(&self) -> &[(TileLayer, usize)] {
-        &[(TileLayer::Height, 1)]
+    fn reads(&self) -> Vec<LayerRead> {
+        vec![TileLayer::Height.with_halo(1)]
     }
 
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
-        let found = TilePits::find(&self.0, tile, inputs)?;
+    fn run_tile(&self, TileInput { tile, layers, .. }: TileInput<'_>) -> Result<TileOutput> {
+        let found = TilePits::find(&self.0, tile, layers)?;
         let forest = found.forest();
         let land = found.own.land();
         let mut writer = Writer::new();
@@ -153,7 +153,7 @@ impl Step for Spills {
             let basin = found.pits.basin(k);
             writer.number(found.kept.iter().position(|kept| *kept == basin).map_or(0, |number| number as u64 + 1));
         }
-        Ok((Vec::new(), writer.finish()))
+        Ok(TileOutput { summary: writer.finish(), ..TileOutput::default() })
     }
 
     fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
@@ -225,7 +225,7 @@ struct Lowest {
 }
 
 impl TileSpills {
-    fn read(tiling: &Tiling, tile: usize, summary: &[u8]) -> Result<Self> {
+    fn read(tiling: &TileGrid, tile: usize, summary: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
         let rim = Rim(tiling.window(tile).size()).len();
         // The rim has a byte each for them.
@@ -257,7 +257,7 @@ impl TileSpills {
 }
 
 /// The passes within a tile, and those to the tiles east and south of it, each the lowest between its two basins.
-fn joins(tiling: &Tiling, tile: usize, tiles: &[TileSpills]) -> Vec<Pass> {
+fn joins(tiling: &TileGrid, tile: usize, tiles: &[TileSpills]) -> Vec<Pass> {
     let window = tiling.window(tile);
     let (start, size) = (window.start, window.size());
     let own = &tiles[tile];
@@ -283,21 +283,21 @@ fn joins(tiling: &Tiling, tile: usize, tiles: &[TileSpills]) -> Vec<Pass> {
     joins
 }
 
-impl Step for Fill {
-    fn name(&self) -> &'static str {
+impl TilePass for Fill {
+    fn name(&self) -> &str {
         "fill"
     }
 
-    fn reads(&self) -> &[(TileLayer, usize)] {
-        &[(TileLayer::Height, 1)]
+    fn reads(&self) -> Vec<LayerRead> {
+        vec![TileLayer::Height.with_halo(1)]
     }
 
-    fn writes(&self) -> &[TileLayer] {
-        &[TileLayer::Filled]
+    fn writes(&self) -> Vec<String> {
+        vec![TileLayer::Filled.name().into()]
     }
 
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
-        let TilePits { own, mut pits, kept, .. } = TilePits::find(&self.0, tile, inputs)?;
+    fn run_tile(&self, TileInput { tile, layers, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
+        let TilePits { own, mut pits, kept, .. } = TilePits::find(&self.0, tile, layers)?;
         let mut reader = Reader::new(ANSWER, tile, answer)?;
         let stand_in = reader.option()?;
         let to_outside = kept.iter().map(|basin| Ok(Pass { ends: [OUTSIDE_BASIN, *basin], level: reader.near_i32()? }));
@@ -306,7 +306,7 @@ impl Step for Fill {
         pits.passes.push(to_outside);
         // Cells without data keep what stands for that.
         let filled = pits.fill(&own.land()).into_vec().into_iter().map(|height| height.0).collect();
-        Ok((vec![Samples::I32(filled)], only(stand_in)))
+        Ok(TileOutput { layers: vec![Samples::I32(filled)], summary: only(stand_in) })
     }
 
     fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {

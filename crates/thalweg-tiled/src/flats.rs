@@ -12,11 +12,11 @@ use rayon::prelude::*;
 use crate::codec::{Reader, Writer};
 use crate::layer::TileLayer;
 use crate::part::{Inputs, Map, MapPart, SharedMap, hand_on, messages};
+use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use crate::raster::{BEYOND, Classes, DRAINS, FAR, FLAT, HIGHER};
-use crate::tiling::{Rim, Tiling};
-use crate::{Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::{Rim, TileGrid};
 use thalweg_flow::streams::esri;
 use thalweg_flow::{D8, Directions, PIT, d8, flats, infinity};
 use thalweg_io::Samples;
@@ -49,7 +49,7 @@ struct TileFlats {
 impl TileFlats {
     fn find(map: &Map, tile: usize, inputs: Vec<Samples>, stand_in: Option<u64>) -> Result<Self> {
         map.tiling.check(tile)?;
-        let around = map.tiling.around(tile, REACH);
+        let around = map.tiling.window_with_halo(tile, REACH);
         let wide = map.part(around, Inputs::new(inputs).heights(TileLayer::Filled, around)?, stand_in)?;
         let land = wide.land();
         let (parts, _) = land.ways_out();
@@ -126,22 +126,22 @@ fn classes(wide: &MapPart, directions: &mut Directions, own: CellRect) -> Classe
     classes
 }
 
-impl Step for Flats {
-    fn name(&self) -> &'static str {
+impl TilePass for Flats {
+    fn name(&self) -> &str {
         "flats"
     }
 
-    fn reads(&self) -> &[(TileLayer, usize)] {
-        &[(TileLayer::Filled, REACH)]
+    fn reads(&self) -> Vec<LayerRead> {
+        vec![TileLayer::Filled.with_halo(REACH)]
     }
 
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+    fn run_tile(&self, TileInput { tile, layers, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
         let stand_in = Reader::new(FILLED, tile, answer)?.option()?;
-        let found = TileFlats::find(&self.0, tile, inputs, stand_in)?;
+        let found = TileFlats::find(&self.0, tile, layers, stand_in)?;
         let mut writer = Writer::new();
         writer.option(stand_in);
         found.classes.write(&mut writer);
-        Ok((Vec::new(), writer.finish()))
+        Ok(TileOutput { summary: writer.finish(), ..TileOutput::default() })
     }
 
     fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
@@ -185,7 +185,7 @@ impl Step for Flats {
 
 /// The flats that tiles share. A tile's are read again whenever it is searched: none is held meanwhile.
 struct SharedFlats<'a> {
-    tiling: Tiling,
+    tiling: TileGrid,
     summaries: &'a dyn Summaries,
 }
 
@@ -318,22 +318,22 @@ fn check_steps(beyond: &[(u32, u32)], cells: usize) -> Result<()> {
     Err(Error::value("a flat's breadth", format!("up to {steps} steps"), format!("fewer than {FAR} steps")))
 }
 
-impl Step for Lead {
-    fn name(&self) -> &'static str {
+impl TilePass for Lead {
+    fn name(&self) -> &str {
         "directions"
     }
 
-    fn reads(&self) -> &[(TileLayer, usize)] {
-        &[(TileLayer::Filled, REACH)]
+    fn reads(&self) -> Vec<LayerRead> {
+        vec![TileLayer::Filled.with_halo(REACH)]
     }
 
-    fn writes(&self) -> &[TileLayer] {
-        &[TileLayer::Direction, TileLayer::Angle]
+    fn writes(&self) -> Vec<String> {
+        vec![TileLayer::Direction.name().into(), TileLayer::Angle.name().into()]
     }
 
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+    fn run_tile(&self, TileInput { tile, layers, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
         let mut reader = Reader::new(ANSWER, tile, answer)?;
-        let found = TileFlats::find(&self.0, tile, inputs, reader.option()?)?;
+        let found = TileFlats::find(&self.0, tile, layers, reader.option()?)?;
         let land = found.wide.land();
         let mut directions = found.directions.clone();
         flats::cross(&land, &mut directions);
@@ -349,15 +349,11 @@ impl Step for Lead {
         }
         let angles = infinity::angles(&land, &directions).window(found.own).into_vec();
         let codes = esri(&Directions::from(directions.window(found.own))).into_vec();
-        Ok((vec![Samples::U8(codes), Samples::F32(angles)], Writer::new().finish()))
+        Ok(TileOutput { layers: vec![Samples::U8(codes), Samples::F32(angles)], summary: Writer::new().finish() })
     }
 
     fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         self.0.tiling.check_count(summaries.count()).map(|()| Vec::new())
-    }
-
-    fn solve_bytes(&self) -> u64 {
-        0
     }
 }
 

@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 
 use crate::codec::{Reader, Writer};
-use crate::lakes::{READS, TileLakes, Water};
+use crate::lakes::{TileLakes, Water, reads};
 use crate::layer::TileLayer;
 use crate::numbering::{Begin, Counter};
 use crate::part::{Map, SharedMap, index, messages};
+use crate::pass::{Finding, LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use crate::records;
 use crate::shore_lines::{self, ShoreLines, closed, key};
 use crate::shore_walk::{Loop, TileShores};
-use crate::{Finding, Product, Step, Summaries};
 use thalweg_core::base::error::Result;
 use thalweg_core::terrain::Lake;
 use thalweg_core::terrain::height::UNITS;
@@ -25,22 +25,22 @@ const LISTED: &str = "list of lakes";
 /// The numbers of lakes.
 pub(super) struct Number(pub(super) SharedMap);
 
-impl Step for Number {
-    fn name(&self) -> &'static str {
+impl TilePass for Number {
+    fn name(&self) -> &str {
         "lake_numbers"
     }
 
-    fn reads(&self) -> &[(TileLayer, usize)] {
-        &READS
+    fn reads(&self) -> Vec<LayerRead> {
+        reads()
     }
 
-    fn writes(&self) -> &[TileLayer] {
-        &[TileLayer::Lake]
+    fn writes(&self) -> Vec<String> {
+        vec![TileLayer::Lake.name().into()]
     }
 
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+    fn run_tile(&self, TileInput { tile, layers, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
         let map = &self.0;
-        let mut lakes = TileLakes::find(map, tile, inputs)?;
+        let mut lakes = TileLakes::find(map, tile, layers)?;
         let wet = lakes.take_wet();
         let shores = TileShores::find(&wet);
         drop(wet);
@@ -82,7 +82,7 @@ impl Step for Number {
         let cells = lakes.numbers.iter_mut().filter(|number| **number > 0);
         cells.for_each(|number| *number = known[*number as usize - 1]);
         let summary = shore_lines::write(map, tile, &shores, |cell| lakes.numbers[cell as usize], &islands, &list);
-        Ok((vec![Samples::U32(lakes.numbers)], summary))
+        Ok(TileOutput { layers: vec![Samples::U32(lakes.numbers)], summary })
     }
 
     /// Tells of the lakes in their order, a row of tiles after another.
@@ -90,7 +90,7 @@ impl Step for Number {
         let map = &self.0;
         map.tiling.check_count(summaries.count())?;
         let shores = ShoreLines::read(map, LISTED, summaries)?;
-        let [down, across] = map.tiling.across();
+        let [down, across] = map.tiling.shape();
         let mut id = 0u32;
         for band in 0..down {
             let tiles = band * across..(band + 1) * across;
@@ -117,7 +117,7 @@ impl Step for Number {
     }
 
     fn finds(&self) -> Finding {
-        Finding::Lakes { at_most: self.0.tiling.size().map(|n| n.div_ceil(2) as u64).iter().product() }
+        Finding::Lakes
     }
 }
 

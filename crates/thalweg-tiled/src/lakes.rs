@@ -12,11 +12,11 @@ use crate::codec::{Reader, Writer};
 use crate::layer::{NO_HEIGHT, TileLayer};
 use crate::numbering::{Begin, Closed, Numbering};
 use crate::part::{Inputs, Map, SharedMap, index, messages};
+use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use crate::shore_walk::Wet;
-use crate::tiling::Rim;
-use crate::{Product, Step, Summaries};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::Rim;
 use thalweg_flow::D8;
 use thalweg_io::Samples;
 
@@ -131,7 +131,7 @@ impl TileLakes {
     /// Of a tile's inputs.
     pub(super) fn find(map: &Map, tile: usize, inputs: Vec<Samples>) -> Result<Self> {
         map.tiling.check(tile)?;
-        let (wide, own) = (map.tiling.around(tile, 1), map.tiling.window(tile));
+        let (wide, own) = (map.tiling.window_with_halo(tile, 1), map.tiling.window(tile));
         let mut inputs = Inputs::new(inputs);
         let ground = inputs.heights(TileLayer::Height, wide)?;
         let filled = inputs.heights(TileLayer::Filled, wide)?;
@@ -218,24 +218,26 @@ impl Water {
     }
 }
 
-/// What both steps read. Cells beside the tile show where its lakes run out.
-pub(super) const READS: [(TileLayer, usize); 2] = [(TileLayer::Height, 1), (TileLayer::Filled, 1)];
+/// The layers that both passes over lakes read. The halo shows where the tile's lakes overflow.
+pub(super) fn reads() -> Vec<LayerRead> {
+    vec![TileLayer::Height.with_halo(1), TileLayer::Filled.with_halo(1)]
+}
 
-impl Step for Shores {
-    fn name(&self) -> &'static str {
+impl TilePass for Shores {
+    fn name(&self) -> &str {
         "lakes"
     }
 
-    fn reads(&self) -> &[(TileLayer, usize)] {
-        &READS
+    fn reads(&self) -> Vec<LayerRead> {
+        reads()
     }
 
-    fn writes(&self) -> &[TileLayer] {
-        &[TileLayer::Depth]
+    fn writes(&self) -> Vec<String> {
+        vec![TileLayer::Depth.name().into()]
     }
 
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
-        let lakes = TileLakes::find(&self.0, tile, inputs)?;
+    fn run_tile(&self, TileInput { tile, layers, .. }: TileInput<'_>) -> Result<TileOutput> {
+        let lakes = TileLakes::find(&self.0, tile, layers)?;
         let mut writer = Writer::new();
         lakes.closed(&self.0).write(&mut writer);
         // Places among those that are shared, from 1 on.
@@ -255,7 +257,7 @@ impl Step for Shores {
             let part = lakes.numbers[i * size[1] + j].checked_sub(1);
             writer.number(part.map_or(0, |part| places[part as usize]).into());
         }
-        Ok((vec![Samples::I32(lakes.depths())], writer.finish()))
+        Ok(TileOutput { layers: vec![Samples::I32(lakes.depths())], summary: writer.finish() })
     }
 
     fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {

@@ -1,10 +1,13 @@
-//! [`TileLayer`]: the layers that go from step to step, declared once.
+//! [`TileLayer`]: the layers that go from pass to pass, declared once.
 
+use thalweg_core::base::error::{Error, Result};
 pub use thalweg_core::terrain::height::NO_HEIGHT;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{CATCHMENT, LAKE};
 use thalweg_io::SampleType;
 use thalweg_models::models::drainage::BASIN;
+
+use crate::LayerRead;
 
 /// A layer of the drainage of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,6 +77,20 @@ impl TileLayer {
             Self::Lake => (LAKE.name, U32, 0.0, "1", "Number of the lake over the cell, from 1; 0 on dry land."),
             Self::Depth => ("depth", I32, 0.0, HEIGHT, "Depth of the depression, full to its brim, in fixed point."),
         }
+    }
+
+    /// The layer of this name.
+    ///
+    /// # Errors
+    /// Returns an error if there is none.
+    pub fn from_name(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|layer| layer.name() == name);
+        found.ok_or_else(|| Error::unknown("layer", name, Self::ALL.map(Self::name)))
+    }
+
+    /// Declares that a pass reads the layer with so many cells around the tile.
+    pub(super) fn with_halo(self, halo: usize) -> LayerRead {
+        LayerRead { layer: self.name().into(), halo }
     }
 
     /// Its name.

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::layer::NO_HEIGHT;
-use crate::tiling::Tiling;
-use crate::{Product, TileLayer, drainage};
+use crate::{LayerRead, Product, TileInput, TileLayer, TileOutput, drainage};
 use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Lake;
-use thalweg_core::terrain::{ChannelNetwork, Terrain};
+use thalweg_core::terrain::{ChannelNetwork, Lake, Terrain, TileGrid};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_io::Samples;
 use thalweg_render::products::nested::NestedDepression;
@@ -28,22 +26,22 @@ pub struct Drained {
     pub depressions: Vec<NestedDepression>,
 }
 
-/// Takes every step of [`drainage::steps`] over a terrain in tiles of `side` cells, the tiles in the order that `order` puts their numbers
-/// in at each step.
-/// `begins` is called with the name of each step before it begins, and with `solve` before it is solved.
+/// Runs every pass of [`drainage::tile_passes`] on a terrain in tiles of `side` cells. Before each pass, `order` puts
+/// the numbers of the tiles in the order in which they are run. `begins` is called with the name of each pass before it
+/// begins, and with `solve` before it is solved.
 ///
 /// # Errors
-/// As [`drainage::steps`], and an outlet without data.
+/// As [`drainage::tile_passes`], and an outlet without data.
 pub fn drain_in_memory(
     terrain: &Terrain,
     options: &SurveyOptions,
     side: usize,
     order: impl Fn(&mut [usize]),
-    mut begins: impl FnMut(&'static str),
+    mut begins: impl FnMut(&str),
 ) -> Result<Drained> {
-    let steps = drainage::steps(&terrain.grid, side, options)?;
+    let passes = drainage::tile_passes(&terrain.grid, side, options)?;
     let size = terrain.grid.size;
-    let tiling = Tiling::new(size, side)?;
+    let tiling = TileGrid::new(size, side)?;
     let mut drained = Drained::default();
     let void = |k: usize| terrain.nodata.as_ref().is_some_and(|mask| mask[k]);
     let heights = terrain.ground.as_slice().iter().enumerate();
@@ -51,28 +49,31 @@ pub fn drain_in_memory(
     drained.layers.insert(TileLayer::Height, Samples::I32(heights.collect()));
     let mut answers = vec![Vec::new(); tiling.count()];
     let mut tiles: Vec<usize> = (0..tiling.count()).collect();
-    for step in &steps {
-        begins(step.name());
-        let made = step.writes().iter().map(|layer| Samples::filled(layer.kind(), size[0] * size[1], layer.fill()));
+    for pass in &passes {
+        begins(pass.name());
+        let written = pass.writes().iter().map(|name| TileLayer::from_name(name)).collect::<Result<Vec<_>>>()?;
+        let made = written.iter().map(|layer| Samples::filled(layer.kind(), size[0] * size[1], layer.fill()));
         let mut made = made.collect::<Result<Vec<_>>>()?;
         let mut summaries = vec![Vec::new(); tiling.count()];
         order(&mut tiles);
         for tile in &tiles {
-            let inputs = step.reads().iter().map(|(layer, more)| {
-                let whole = drained.layers.get(layer);
-                let whole = whole.ok_or_else(|| Error::layer(layer.name(), "is read before it is written"))?;
-                whole.window(size, tiling.around(*tile, *more))
+            let layers = pass.reads().into_iter().map(|LayerRead { layer, halo }| {
+                let whole = drained.layers.get(&TileLayer::from_name(&layer)?);
+                let whole = whole.ok_or_else(|| Error::layer(layer, "is read before it is written"))?;
+                whole.window(size, tiling.window_with_halo(*tile, halo))
             });
-            let (parts, summary) = step.tile(*tile, inputs.collect::<Result<_>>()?, &answers[*tile])?;
+            let layers = layers.collect::<Result<_>>()?;
+            let input = TileInput { tile: *tile, layers, answer: &answers[*tile], summaries: Vec::new() };
+            let TileOutput { layers: parts, summary } = pass.run_tile(input)?;
             let window = tiling.window(*tile);
             for (whole, part) in made.iter_mut().zip(&parts) {
                 whole.paste(size, window, part, window.size(), [0, 0])?;
             }
             summaries[*tile] = summary;
         }
-        drained.layers.extend(step.writes().iter().copied().zip(made));
+        drained.layers.extend(written.into_iter().zip(made));
         begins("solve");
-        answers = step.solve(&summaries, &mut |product| {
+        answers = pass.solve(&summaries, &mut |product| {
             match product {
                 Product::Basins(count) => drained.basins = count,
                 Product::Reach(reach) => drained.channels.reaches.push(reach),
@@ -85,6 +86,7 @@ pub fn drain_in_memory(
                         _ => outline.push(points.clone()),
                     });
                 }
+                Product::Figure(..) => {}
             }
             Ok(())
         })?;

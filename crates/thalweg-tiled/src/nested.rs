@@ -8,34 +8,38 @@ use crate::layer::TileLayer;
 use crate::nested_parts::Rise;
 use crate::nested_sweep::{self, Sweep, ToSill, Way, onward};
 use crate::part::{Inputs, Map, SharedMap, messages};
+use crate::pass::{Finding, LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use crate::records;
-use crate::tiling::Rim;
-use crate::{Finding, Product, Step, Summaries};
 use thalweg_core::base::error::Result;
+use thalweg_core::terrain::Rim;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::{Cell, CellRect};
 use thalweg_flow::basins::spread;
 use thalweg_flow::{Directions, OUT};
-use thalweg_io::Samples;
 
 /// The tree of depressions.
 pub(super) struct Nested(pub(super) SharedMap);
 
-impl Step for Nested {
-    fn name(&self) -> &'static str {
+impl TilePass for Nested {
+    fn name(&self) -> &str {
         "nested"
     }
 
-    fn reads(&self) -> &[(TileLayer, usize)] {
-        &[(TileLayer::Lake, 1), (TileLayer::Filled, 1), (TileLayer::Direction, 0), (TileLayer::Height, 0)]
+    fn reads(&self) -> Vec<LayerRead> {
+        vec![
+            TileLayer::Lake.with_halo(1),
+            TileLayer::Filled.with_halo(1),
+            TileLayer::Direction.with_halo(0),
+            TileLayer::Height.with_halo(0),
+        ]
     }
 
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+    fn run_tile(&self, TileInput { tile, layers, .. }: TileInput<'_>) -> Result<TileOutput> {
         let map = &self.0;
         map.tiling.check(tile)?;
         let window = map.tiling.window(tile);
-        let mut inputs = Inputs::new(inputs);
-        let around = map.tiling.around(tile, 1);
+        let mut inputs = Inputs::new(layers);
+        let around = map.tiling.window_with_halo(tile, 1);
         let lakes = Field::from_vec(around.size(), inputs.numbers(TileLayer::Lake, around)?)?;
         let filled = Field::from_vec(around.size(), inputs.heights(TileLayer::Filled, around)?)?;
         let codes = inputs.codes(TileLayer::Direction, window)?;
@@ -69,7 +73,7 @@ impl Step for Nested {
         let mut summary = (head.len() as u64).to_le_bytes().to_vec();
         summary.extend(head);
         summary.append(&mut list);
-        Ok((Vec::new(), summary))
+        Ok(TileOutput { summary, ..TileOutput::default() })
     }
 
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {

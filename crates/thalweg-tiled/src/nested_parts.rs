@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::codec::{Reader, Writer};
 use crate::part::Map;
 use crate::records;
-use crate::tiling::Rim;
 use thalweg_core::base::error::Result;
 use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::Rim;
 use thalweg_core::terrain::height::Height;
 use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
 

@@ -9,8 +9,8 @@ use crate::codec::{Reader, Writer, damaged};
 use crate::nested_parts::{Event, Order, read_chunk};
 use crate::part::Map;
 use crate::records::{READER, Records};
-use crate::tiling::{Rim, Tiling};
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::{Rim, TileGrid};
 use thalweg_flow::D8;
 use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
 
@@ -71,7 +71,7 @@ pub(super) const HEAD: usize = 8;
 const EVENTS: u64 = 64 << 10;
 
 /// Memory of a sweep, whatever the ground is.
-pub(super) fn bytes(tiling: &Tiling) -> u64 {
+pub(super) fn bytes(tiling: &TileGrid) -> u64 {
     // To a cell of a rim its way and its hollow; no two hollows begin at neighbours, and a list may be twice as long as it must.
     let rim = (size_of::<(ToSill, Way)>() + size_of::<u32>() + size_of::<Rising>() + 2 * size_of::<u32>()) as u64;
     rim * tiling.rims() + (READER + EVENTS + 128) * tiling.count() as u64

@@ -4,8 +4,8 @@
 //! itself. So who solves holds a count for each row of each tile, and what goes on over rims.
 
 use crate::codec::{Reader, Writer};
-use crate::tiling::Tiling;
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::TileGrid;
 
 /// Things in a tile that others need not know of, by their first cells.
 pub(super) struct Closed {
@@ -51,18 +51,18 @@ pub(super) struct Begin {
 
 /// How many things begin in each row of each tile, and then the number of the first of them.
 pub(super) struct Numbering {
-    tiling: Tiling,
+    tiling: TileGrid,
     /// By rows of the map, then by columns of tiles.
     starts: Vec<u64>,
 }
 
 impl Numbering {
-    pub(super) fn new(tiling: Tiling) -> Self {
-        Self { tiling, starts: vec![0; tiling.size()[0] * tiling.across()[1]] }
+    pub(super) fn new(tiling: TileGrid) -> Self {
+        Self { tiling, starts: vec![0; tiling.size()[0] * tiling.shape()[1]] }
     }
 
     fn segment(&self, [i, j]: [usize; 2]) -> usize {
-        i * self.tiling.across()[1] + j / self.tiling.side()
+        i * self.tiling.shape()[1] + j / self.tiling.tile_size()
     }
 
     /// Counts what [`Closed::write`] wrote of a tile.

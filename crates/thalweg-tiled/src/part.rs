@@ -1,12 +1,13 @@
-//! [`Map`]: the land of a whole map without its ground; [`Part`]s of it with ground, as windows that [`flow`](thalweg_flow) takes for lands.
+//! [`Map`]: the land of a whole map without its ground; [`Part`]s of it with ground, as windows that
+//! [`flow`](thalweg_flow) takes for lands.
 
 use std::sync::Arc;
 
 use crate::Summaries;
 use crate::codec::{Reader, Writer};
 use crate::layer::{NO_HEIGHT, TileLayer};
-use crate::tiling::Tiling;
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::TileGrid;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::{Edge, Grid};
 use thalweg_core::terrain::height::Height;
@@ -14,17 +15,17 @@ use thalweg_core::terrain::{Cell, CellRect};
 use thalweg_flow::Land;
 use thalweg_io::Samples;
 
-/// All that every step knows of the map.
+/// The part of the input that every pass shares.
 #[derive(Debug)]
 pub(super) struct Map {
     pub(super) grid: Grid,
-    pub(super) tiling: Tiling,
+    pub(super) tiling: TileGrid,
     pub(super) outlets: Vec<[usize; 2]>,
     /// Cells from which on there is a stream.
     pub(super) least: u64,
 }
 
-/// The map, shared by all steps.
+/// The map, shared by all passes.
 pub(super) type SharedMap = Arc<Map>;
 
 /// A window of the map with its ground.
@@ -95,7 +96,7 @@ fn within(window: CellRect, cell: [usize; 2]) -> Option<[usize; 2]> {
     (at[0] < window.size()[0] && at[1] < window.size()[1]).then_some(at)
 }
 
-/// The layers that a step is given, taken one by one.
+/// The layers that a pass is given, taken one by one.
 pub(super) struct Inputs(std::vec::IntoIter<Samples>);
 
 /// Takes the next layer, of one type of samples.
@@ -114,7 +115,7 @@ macro_rules! take {
                     );
                     Err(Error::layer(layer.name(), problem))
                 }
-                None => Err(Error::layer(layer.name(), "was not given to the step that reads it")),
+                None => Err(Error::layer(layer.name(), "was not given to the pass that reads it")),
             }
         }
     };
@@ -137,13 +138,13 @@ pub(super) fn index(map: &Map, reader: &mut Reader<'_>) -> Result<u64> {
     if index < map.tiling.index([map.grid.rows(), 0]) { Ok(index) } else { Err(reader.damaged()) }
 }
 
-/// The one outlet of a map that has none ([`Land::parts`]), handed on from step to step.
+/// The one outlet of a map that has none ([`Land::parts`]), handed on from pass to pass.
 pub(super) fn hand_on(what: &'static str, summaries: &dyn Summaries) -> Result<Option<u64>> {
     Reader::new(what, 0, &summaries.read(0)?)?.option()
 }
 
 /// Bytes of a list of messages, beside their own.
-pub(super) fn messages(tiling: &Tiling) -> u64 {
+pub(super) fn messages(tiling: &TileGrid) -> u64 {
     /// A vector, what the allocator keeps of it, and that a message grows in steps.
     const EACH: u64 = 64;
     EACH * tiling.count() as u64

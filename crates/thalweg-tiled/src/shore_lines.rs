@@ -8,9 +8,9 @@ use crate::codec::{Reader, Writer, damaged};
 use crate::part::{Map, index};
 use crate::records::{self, Records};
 use crate::shore_walk::TileShores;
-use crate::tiling::{Rim, Tiling};
 use crate::{Product, Summaries};
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::{Rim, TileGrid};
 use thalweg_flow::D8;
 
 const WHAT: &str = "shores of lakes";
@@ -390,10 +390,10 @@ fn room<T>(list: &mut Vec<T>, count: usize) {
 }
 
 /// Bytes that the shores of all tiles take at the most, with readers of them, whatever the ground is.
-pub(super) fn bytes(tiling: &Tiling) -> u64 {
+pub(super) fn bytes(tiling: &TileGrid) -> u64 {
     // Round a corner of cells goes no more than one line into a tile, so that there are no more chains than corners on its rim. A line over
     // tiles has two chains at least, and of lakes there is one to two cells of a rim at the most.
-    let [down, across] = tiling.across();
+    let [down, across] = tiling.shape();
     let corners = 2 * (tiling.size()[0] as u64 * across as u64 + tiling.size()[1] as u64 * down as u64);
     let chains = (size_of::<Chain>() + size_of::<[u32; 2]>() + 1) as u64 * corners;
     let rings = size_of::<Ring>() as u64 * corners.div_ceil(2);

@@ -6,9 +6,9 @@ use crate::catchments::{Told, Ways, within};
 use crate::codec::{Reader, Writer};
 use crate::layer::TileLayer;
 use crate::part::{Inputs, Map, SharedMap, messages};
-use crate::tiling::Rim;
-use crate::{Finding, Product, Step, Summaries};
+use crate::pass::{Finding, LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Rim;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::Height;
 use thalweg_core::terrain::{Cell, CellRect, ChannelReach, ReachId, path_length};
@@ -73,22 +73,22 @@ impl End {
     }
 }
 
-impl Step for Gather {
-    fn name(&self) -> &'static str {
+impl TilePass for Gather {
+    fn name(&self) -> &str {
         "streams"
     }
 
-    fn reads(&self) -> &[(TileLayer, usize)] {
-        &[(TileLayer::Direction, 0), (TileLayer::Filled, 0)]
+    fn reads(&self) -> Vec<LayerRead> {
+        vec![TileLayer::Direction.with_halo(0), TileLayer::Filled.with_halo(0)]
     }
 
-    fn writes(&self) -> &[TileLayer] {
-        &[TileLayer::Area, TileLayer::Basin]
+    fn writes(&self) -> Vec<String> {
+        vec![TileLayer::Area.name().into(), TileLayer::Basin.name().into()]
     }
 
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+    fn run_tile(&self, TileInput { tile, layers, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
         let map = &self.0;
-        let ways = Ways::find(map, tile, &mut Inputs::new(inputs))?;
+        let ways = Ways::find(map, tile, &mut Inputs::new(layers))?;
         let told = Told::read(tile, &ways, answer)?;
         let (size, cells) = (ways.window.size(), ways.filled.len());
         let mut numbers = vec![0u32; cells];
@@ -110,7 +110,7 @@ impl Step for Gather {
         let summary = pieces(map, &ways, &told, &counts);
         let area = map.grid.cell_area();
         let areas = counts.as_slice().iter().map(|count| *count as f64 * area).collect();
-        Ok((vec![Samples::F64(areas), Samples::U32(basins)], summary))
+        Ok(TileOutput { layers: vec![Samples::F64(areas), Samples::U32(basins)], summary })
     }
 
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
@@ -497,24 +497,24 @@ impl Top {
     }
 }
 
-impl Step for Orders {
-    fn name(&self) -> &'static str {
+impl TilePass for Orders {
+    fn name(&self) -> &str {
         "orders"
     }
 
-    fn reads(&self) -> &[(TileLayer, usize)] {
-        &[(TileLayer::Direction, 0), (TileLayer::Filled, 0), (TileLayer::Area, 0)]
+    fn reads(&self) -> Vec<LayerRead> {
+        vec![TileLayer::Direction.with_halo(0), TileLayer::Filled.with_halo(0), TileLayer::Area.with_halo(0)]
     }
 
-    fn writes(&self) -> &[TileLayer] {
-        &[TileLayer::Order]
+    fn writes(&self) -> Vec<String> {
+        vec![TileLayer::Order.name().into()]
     }
 
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+    fn run_tile(&self, TileInput { tile, layers, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
         let map = &self.0;
         map.tiling.check(tile)?;
         let window = map.tiling.window(tile);
-        let mut inputs = Inputs::new(inputs);
+        let mut inputs = Inputs::new(layers);
         let codes = inputs.codes(TileLayer::Direction, window)?;
         let filled = inputs.heights(TileLayer::Filled, window)?;
         let areas = inputs.areas(TileLayer::Area, window)?;
@@ -547,14 +547,10 @@ impl Step for Orders {
                 });
             }
         }
-        Ok((vec![Samples::U8(orders)], Writer::new().finish()))
+        Ok(TileOutput { layers: vec![Samples::U8(orders)], summary: Writer::new().finish() })
     }
 
     fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         self.0.tiling.check_count(summaries.count()).map(|()| Vec::new())
-    }
-
-    fn solve_bytes(&self) -> u64 {
-        0
     }
 }

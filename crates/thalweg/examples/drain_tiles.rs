@@ -38,9 +38,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("in memory {whole:.1} ns a cell, {} streams", survey.channels.reaches.len());
     drop(survey);
 
-    let mut last: Option<(&str, Instant)> = None;
+    let mut last: Option<(String, Instant)> = None;
     let mut sum = 0.0;
-    let mut tell = |last: Option<(&str, Instant)>| {
+    let mut tell = |last: Option<(String, Instant)>| {
         if let Some((name, begun)) = last {
             let taken = begun.elapsed().as_secs_f64() * each;
             sum += taken;
@@ -53,8 +53,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         side,
         |_| {},
         |name| {
-            tell(last);
-            last = Some((name, Instant::now()));
+            tell(last.take());
+            last = Some((name.to_string(), Instant::now()));
         },
     )?;
     tell(last);

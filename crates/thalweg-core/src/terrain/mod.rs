@@ -11,6 +11,7 @@ pub mod height;
 mod lake;
 mod layer;
 mod table;
+mod tile_grid;
 
 pub use cell::{Cell, CellIndex, CellRect};
 pub use channels::{ChannelNetwork, ChannelReach, Hydraulics, ReachId, path_length, shreve_magnitude, strahler_order};
@@ -20,6 +21,7 @@ pub use layer::{
     VectorPart,
 };
 pub use table::{CARRIED, Column, ColumnType, Table, within};
+pub use tile_grid::{Rim, TileGrid};
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

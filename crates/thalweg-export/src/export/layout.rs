@@ -46,6 +46,9 @@ impl FromStr for ExportTiles {
 }
 
 /// The samples of an export: a grid over the whole terrain, its corners on the terrain's corner samples, cut into tiles of one size.
+///
+/// It is no [`TileGrid`](thalweg_core::terrain::TileGrid): all tiles have the size that the target program prescribes, may share their
+/// border samples with their neighbours, and cover a grid of resampled corner samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportLayout {
     /// Rows and columns of tiles; `[1, 1]` where nothing is cut.

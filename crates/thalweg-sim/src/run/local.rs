@@ -125,6 +125,7 @@ fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
 }
 
 /// A row in pieces side by side, one for each thread as far as that leaves none too narrow.
+/// They are not tiles of a fixed size: the result does not depend on where the row is cut.
 fn pieces(row: CellRect<i64>) -> Vec<CellRect<i64>> {
     let cols = row.size()[1];
     let wide = cols.div_ceil(rayon::current_num_threads()).clamp(COLUMNS[0], COLUMNS[1]);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::grid::SIDES;
-use thalweg_core::terrain::{CellRect, Cells, Table, Terrain, within};
+use thalweg_core::terrain::{CellRect, Cells, Table, Terrain, TileGrid, within};
 use thalweg_models::model::{Model, Reach, Tick};
 
 /// Runs all steps of `model` over `terrain` by tiles of at most `tile` cells a side.
@@ -25,14 +25,15 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
         let sides = format!("{} and {} looped", SIDES[axis], SIDES[axis + 2]);
         return Err(Error::value("edges", sides, "sides that end: a tile has nothing beyond them"));
     }
+    let tiles = TileGrid::new(terrain.grid.size, tile.clamp(1, TileGrid::MAX_TILE_SIZE))?;
     for step in 0..model.steps(&terrain.grid) {
         let mut next = terrain.clone();
         // What a step ends, layers and tables, is not to live on.
         next.layers.clear();
         next.tables.clear();
         let mut left = BTreeSet::new();
-        for core in cores(terrain.grid.size, tile.max(1)) {
-            let around = widened(core, halo, terrain.grid.size);
+        for number in 0..tiles.count() {
+            let (core, around) = (tiles.window(number), tiles.window_with_halo(number, halo));
             let mut part = terrain.window(around);
             let grid = part.grid.clone();
             model.start(&grid)?.step(&mut part, Tick { key, step })?;
@@ -89,21 +90,6 @@ pub fn gather(all: &mut BTreeMap<String, Table>, name: &str, part: &Table) -> Re
         Some(_) => {}
     }
     Ok(())
-}
-
-/// The tiles of a terrain, in row-major order.
-fn cores([rows, cols]: [usize; 2], tile: usize) -> impl Iterator<Item = CellRect> {
-    (0..rows).step_by(tile).flat_map(move |i| {
-        let across = (0..cols).step_by(tile);
-        across.map(move |j| CellRect::new([i, j], [tile.min(rows - i), tile.min(cols - j)]))
-    })
-}
-
-/// `core` widened by `halo` on every side, as far as there are cells.
-fn widened(core: CellRect, halo: usize, size: [usize; 2]) -> CellRect {
-    let start = core.start.map(|s| s.saturating_sub(halo));
-    let end = [0, 1].map(|a| (core.start[a] + core.size()[a]).saturating_add(halo).min(size[a]));
-    CellRect::new(start, [end[0] - start[0], end[1] - start[1]])
 }
 
 /// Writes the `core` of `part`, which is the window `around`, into the next terrain.

@@ -10,19 +10,20 @@ use serde_json::json;
 use thalweg::io::{HeightReading, LoadOptions, Samples};
 use thalweg::model::Reach;
 use thalweg::recipe::{From, Recipe};
+use thalweg::terrain::TileGrid;
 use thalweg::terrain::grid::{Grid, SIDES, check_edges};
 use thalweg::terrain::height::{Height, UNITS};
 use thalweg::tiled::layer::NO_HEIGHT;
-use thalweg::tiled::{Summaries, TileLayer, Tiling};
+use thalweg::tiled::{LayerRead, PassedLayer, Product, Summaries, TileInput, TileLayer, TileOutput, TilePass};
 use thalweg::{Error, Models, Result, models};
 
 use super::given::GivenLayer;
 use super::look::{Look, first};
 use super::model::{Known, Modelled, Said};
-use super::{Layout, MESSAGE, read, spec_of, words};
+use super::{JobSetup, MESSAGE, read, spec_of, words};
+use crate::StoreSpec;
+use crate::products::ProductWriter;
 use crate::source::{ElevationFile, print_of, unchanged};
-use crate::stage::{Answers, Need, Stage, TileInput};
-use crate::{StoreSpec, StoredLayer};
 
 /// A model over an elevation model: the bits of [`Run::over_file`](thalweg::Run::over_file).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,7 +39,8 @@ pub struct ApplyJob {
     pub load: LoadOptions,
     /// The same of the layers' files.
     pub layer_prints: BTreeMap<String, u64>,
-    /// Steps that a stage takes at once; so many as cost least, if it is not said. Nothing depends on it but time and memory.
+    /// Steps that a stage takes at once; so many as cost least, if it is not said. Nothing depends on it but time and
+    /// memory.
     pub steps_at_once: Option<u32>,
     /// The layers that the model leaves, beside the ground.
     pub leaves: Vec<String>,
@@ -48,9 +50,9 @@ impl ApplyJob {
     /// The job of a recipe of one stage on a file.
     ///
     /// # Errors
-    /// A file that is not there or cannot be read; a recipe of other than one stage, or with more than a model, its parameters, files of layers, a
-    /// seed, edges and a sea; a model that reaches over the whole map, looped edges, parameters that contradict the map; layers that
-    /// the model needs and does not get.
+    /// A file that is not there or cannot be read; a recipe of other than one stage, or with more than a model, its
+    /// parameters, files of layers, a seed, edges and a sea; a model that reaches over the whole map, looped edges,
+    /// parameters that contradict the map; layers that the model needs and does not get.
     pub fn of(recipe: &Recipe, source: &Path, load: LoadOptions) -> Result<Self> {
         let recipe = recipe.absolute()?;
         let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
@@ -124,8 +126,9 @@ impl ApplyJob {
         Ok(Modelled { steps: model.steps(&grid), key: stage.key(recipe.seed), model, grid, reach, given })
     }
 
-    pub(super) fn layout(&self, side: usize) -> Result<Layout> {
-        let modelled = self.modelled(&self.file()?)?;
+    pub(super) fn set_up(&self, side: usize) -> Result<JobSetup> {
+        let file = Arc::new(self.file()?);
+        let modelled = Arc::new(self.modelled(&file)?);
         let left = modelled.state().into_iter().filter(|spec| self.leaves.iter().any(|name| name == spec.name));
         let layers = std::iter::once(spec_of(TileLayer::Height)).chain(left.map(|spec| super::model::left(&spec)));
         let grid = modelled.grid.clone();
@@ -134,24 +137,15 @@ impl ApplyJob {
             ..StoreSpec::new(grid.size, side, grid.cell, "", layers.collect())
         };
         spec.attributes.insert("model".into(), modelled.model.about().name.into());
-        Ok(Layout { grid, spec })
-    }
-
-    pub(super) fn stages(&self, layout: &Layout) -> Result<Vec<Box<dyn Stage>>> {
-        let side = layout.spec.side;
-        let tiling = Tiling::new(layout.grid.size, side)?;
-        let file = Arc::new(self.file()?);
-        let modelled = Arc::new(self.modelled(&file)?);
+        let (side, tiles) = (spec.side, spec.tile_grid()?);
         // Files stay open to the end; layers are read with a margin, and so not as they lie.
         let [own, each] = file.memory([side, side]);
-        let held =
+        let held_bytes =
             modelled.given.iter().map(|given| given.memory([side + 1, side + 1])[0]).fold(own, u64::saturating_add);
         let elevations = modelled.given.iter().filter_map(GivenLayer::elevation);
         let files = std::iter::once(Arc::clone(&file)).chain(elevations).collect();
-        let mut stages: Vec<Box<dyn Stage>> = vec![
-            Box::new(Look { files, tiling }),
-            Box::new(Ground { file, tiling, ground: modelled.ground(), held, each }),
-        ];
+        let mut passes: Vec<Box<dyn TilePass>> =
+            vec![Box::new(Look { files, tiles }), Box::new(Ground { file, tiles, ground: modelled.ground(), each })];
         let at_once = self.steps_at_once.unwrap_or_else(|| modelled.at_once(side)).max(1);
         // Where a model takes no step, its one stage is the ground as it is.
         let count = modelled.steps.div_ceil(at_once).max(1);
@@ -161,21 +155,13 @@ impl ApplyJob {
                 0 | 1 => format!("step_{}", steps.end),
                 _ => format!("steps_{}_{}", steps.start + 1, steps.end),
             };
-            let halo = modelled.reach.saturating_mul(steps.len()).min(tiling.size()[0].max(tiling.size()[1]));
+            let halo = modelled.reach.saturating_mul(steps.len()).min(grid.size[0].max(grid.size[1]));
             let ends = (number + 1 == count).then(|| self.leaves.clone());
             let is_first = number == 0;
-            stages.push(Box::new(Steps {
-                modelled: Arc::clone(&modelled),
-                tiling,
-                name,
-                steps,
-                halo,
-                is_first,
-                held,
-                ends,
-            }));
+            passes.push(Box::new(Steps { modelled: Arc::clone(&modelled), tiles, name, steps, halo, is_first, ends }));
         }
-        Ok(stages)
+        let products = ProductWriter { grid, has_outlines: false };
+        Ok(JobSetup { products, spec, passes, held_bytes })
     }
 }
 
@@ -204,10 +190,9 @@ fn files_of(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
 /// The second pass: samples as heights, and the lowest of them, at which cells without data stand.
 struct Ground {
     file: Arc<ElevationFile>,
-    tiling: Tiling,
-    ground: StoredLayer,
-    /// Bytes of files that are held, and that reading one takes.
-    held: u64,
+    tiles: TileGrid,
+    ground: PassedLayer,
+    /// Bytes that reading a tile takes.
     each: u64,
 }
 
@@ -220,37 +205,37 @@ struct Found {
     readings: Vec<HeightReading>,
 }
 
-impl Stage for Ground {
+impl TilePass for Ground {
     fn name(&self) -> &str {
         TileLayer::Height.name()
     }
 
-    fn hands_on(&self) -> Vec<StoredLayer> {
+    fn passes_on(&self) -> Vec<PassedLayer> {
         vec![self.ground.clone()]
     }
 
-    fn bytes(&self) -> u64 {
-        40 * (self.tiling.side() * self.tiling.side()) as u64 + self.each
+    fn tile_bytes(&self, tiles: &TileGrid) -> u64 {
+        40 * (tiles.tile_size() * tiles.tile_size()) as u64 + self.each
     }
 
-    fn tile(&self, tile: usize, given: TileInput<'_>) -> Result<(Vec<Samples>, Vec<u8>)> {
-        let readings: Vec<HeightReading> = read("the answer of `look`", given.answer)?;
-        let heights = self.file.heights(self.tiling.window(tile), first(&readings)?)?;
+    fn run_tile(&self, TileInput { tile, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
+        let readings: Vec<HeightReading> = read("the answer of `look`", answer)?;
+        let heights = self.file.heights(self.tiles.window(tile), first(&readings)?)?;
         let with_data = || heights.iter().filter(|height| **height != NO_HEIGHT);
-        let found = Found {
+        let summary = words(&Found {
             void: (heights.len() - with_data().count()) as u64,
             lowest: with_data().min().copied(),
             solid: with_data().map(|height| i128::from(*height)).sum(),
             readings,
-        };
-        Ok((vec![Samples::I32(heights)], words(&found)?))
+        })?;
+        Ok(TileOutput { layers: vec![Samples::I32(heights)], summary })
     }
 
     fn solve_bytes(&self) -> u64 {
-        self.held + MESSAGE * self.tiling.count() as u64
+        MESSAGE * self.tiles.count() as u64
     }
 
-    fn solve(&self, summaries: &dyn Summaries, _: &Path) -> Result<Answers> {
+    fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let mut all: Option<Found> = None;
         for tile in 0..summaries.count() {
             let part: Found = read("a summary of `height`", &summaries.read(tile)?)?;
@@ -264,30 +249,27 @@ impl Stage for Ground {
                 },
             });
         }
-        let found = all.ok_or_else(|| Error::value("summaries", 0, "1 and more"))?;
+        let all = all.ok_or_else(|| Error::value("summaries", 0, "1 and more"))?;
         let known = Known {
-            has_void: found.void > 0,
-            lowest: found.lowest.unwrap_or_default(),
-            solid: found.solid,
+            has_void: all.void > 0,
+            lowest: all.lowest.unwrap_or_default(),
+            solid: all.solid,
             present: Vec::new(),
-            readings: found.readings,
+            readings: all.readings,
         };
-        let mut answers = Answers { tiles: vec![words(&known)?; summaries.count()], ..Answers::default() };
-        answers.found.insert("nodata_cells".into(), found.void.into());
-        Ok(answers)
+        found(Product::Figure("nodata_cells", all.void.into()))?;
+        Ok(vec![words(&known)?; summaries.count()])
     }
 }
 
 /// Some steps of the model.
 struct Steps {
     modelled: Arc<Modelled>,
-    tiling: Tiling,
+    tiles: TileGrid,
     name: String,
     steps: Range<u32>,
     halo: usize,
     is_first: bool,
-    /// Bytes of files that are held all the time.
-    held: u64,
     /// Of the last stage the layers that stay.
     ends: Option<Vec<String>>,
 }
@@ -298,15 +280,15 @@ impl Steps {
     }
 }
 
-impl Stage for Steps {
+impl TilePass for Steps {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn reads(&self) -> Vec<Need> {
+    fn reads(&self) -> Vec<LayerRead> {
         let ground = std::iter::once(self.modelled.ground().name);
         let state = self.modelled.state().into_iter().filter(|_| !self.is_first).map(|spec| spec.name.to_string());
-        ground.chain(state).map(|layer| Need { layer, halo: self.halo }).collect()
+        ground.chain(state).map(|layer| LayerRead { layer, halo: self.halo }).collect()
     }
 
     fn writes(&self) -> Vec<String> {
@@ -314,7 +296,7 @@ impl Stage for Steps {
         std::iter::once(TileLayer::Height.name().to_string()).chain(left.iter().cloned()).collect()
     }
 
-    fn hands_on(&self) -> Vec<StoredLayer> {
+    fn passes_on(&self) -> Vec<PassedLayer> {
         if self.ends.is_some() {
             return Vec::new();
         }
@@ -322,58 +304,54 @@ impl Stage for Steps {
         std::iter::once(self.modelled.ground()).chain(state.iter().map(super::model::handed)).collect()
     }
 
-    fn hears(&self) -> Option<usize> {
+    fn summary_halo(&self) -> Option<usize> {
         (self.hands_things() && !self.is_first).then_some(self.halo)
     }
 
-    fn bytes(&self) -> u64 {
-        self.modelled.bytes(self.tiling.side(), self.halo)
+    fn tile_bytes(&self, tiles: &TileGrid) -> u64 {
+        self.modelled.bytes(tiles.tile_size(), self.halo)
     }
 
-    fn tile(&self, tile: usize, given: TileInput<'_>) -> Result<(Vec<Samples>, Vec<u8>)> {
-        let known: Known = read("the answer of the stage before", given.answer)?;
-        let around = self.tiling.around(tile, self.halo);
-        let mut part = self.modelled.part(around, &given.layers, &known, &given.heard)?;
+    fn run_tile(&self, TileInput { tile, layers, answer, summaries }: TileInput<'_>) -> Result<TileOutput> {
+        let known: Known = read("the answer of the stage before", answer)?;
+        let around = self.tiles.window_with_halo(tile, self.halo);
+        let mut part = self.modelled.part(around, &layers, &known, &summaries)?;
         self.modelled.advance(&mut part, self.steps.clone())?;
-        let window = self.tiling.window(tile);
+        let window = self.tiles.window(tile);
         let core = self.modelled.core(&part, window)?;
         let said = Said::of(&core, &known)?;
         let layers = match &self.ends {
             Some(left) => self.modelled.result(&core, left),
             None => self.modelled.passed_on(&core),
         };
-        Ok((layers, said.to_bytes()?))
+        Ok(TileOutput { layers, summary: said.to_bytes()? })
     }
 
     fn solve_bytes(&self) -> u64 {
         // A summary at a time, with the things that it holds; and an answer for each tile.
-        self.held + self.modelled.bytes(self.tiling.side(), 0) + 2 * MESSAGE * self.tiling.count() as u64
+        self.modelled.bytes(self.tiles.tile_size(), 0) + 2 * MESSAGE * self.tiles.count() as u64
     }
 
-    fn solve(&self, summaries: &dyn Summaries, _: &Path) -> Result<Answers> {
+    fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let known = Said::gather(summaries)?;
-        let mut answers = Answers::default();
-        if self.ends.is_some() {
-            let (before, after) = (known.before, known.known.solid);
-            let cubic = |units: i128| units as f64 / UNITS * self.modelled.grid.cell_area();
-            let about = self.modelled.model.about();
-            let mut tell = |name: &str, value| answers.found.insert(name.to_string(), value);
-            tell("model", about.name.into());
-            tell("steps", self.modelled.steps.into());
-            tell("reach", self.modelled.reach.into());
-            // Whole numbers that 64 bits may not hold.
-            let words = |units: i128| units.to_string();
-            let ledger = json!({
-                "unit": "1/65536 m over a cell",
-                "solid_before": words(before),
-                "solid_after": words(after),
-                "solid_change": words(after - before),
-                "solid_change_m3": cubic(after - before),
-            });
-            tell("ledger", ledger);
-        } else {
-            answers.tiles = vec![words(&known.known)?; summaries.count()];
+        if self.ends.is_none() {
+            return Ok(vec![words(&known.known)?; summaries.count()]);
         }
-        Ok(answers)
+        let (before, after) = (known.before, known.known.solid);
+        let cubic = |units: i128| units as f64 / UNITS * self.modelled.grid.cell_area();
+        // Whole numbers that 64 bits may not hold.
+        let words = |units: i128| units.to_string();
+        let ledger = json!({
+            "unit": "1/65536 m over a cell",
+            "solid_before": words(before),
+            "solid_after": words(after),
+            "solid_change": words(after - before),
+            "solid_change_m3": cubic(after - before),
+        });
+        found(Product::Figure("model", self.modelled.model.about().name.into()))?;
+        found(Product::Figure("steps", self.modelled.steps.into()))?;
+        found(Product::Figure("reach", self.modelled.reach.into()))?;
+        found(Product::Figure("ledger", ledger))?;
+        Ok(Vec::new())
     }
 }

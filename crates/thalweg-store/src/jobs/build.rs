@@ -10,17 +10,18 @@ use thalweg::local::LocalWindow;
 use thalweg::recipe::{Beyond, Recipe};
 use thalweg::terrain::field::Size;
 use thalweg::terrain::grid::{Georeference, Grid};
-use thalweg::terrain::{CATCHMENT, CellRect, LAKE};
-use thalweg::tiled::{Summaries, TileLayer, Tiling};
+use thalweg::terrain::{CATCHMENT, CellRect, LAKE, TileGrid};
+use thalweg::tiled::{Product, Summaries, TileInput, TileLayer, TileOutput, TilePass};
 use thalweg::world::{Cache, Finite, World};
 use thalweg::{Error, Result};
 
-use super::{Layout, spec_of};
+use super::{JobSetup, spec_of};
 use crate::kept::Kept;
-use crate::stage::{Answers, Stage, TileInput};
-use crate::{StoreSpec, StoredLayer};
+use crate::products::ProductWriter;
+use crate::{StoreSpec, StoredLayer, beside};
 
-/// A recipe's world with all cells that it asks for: solved whole up to its last global level, refined tile by tile beyond.
+/// A recipe's world with all cells that it asks for: solved whole up to its last global level, refined tile by tile
+/// beyond.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BuildJob {
@@ -28,7 +29,8 @@ pub struct BuildJob {
     pub recipe: String,
     /// The level that is built.
     pub level: u32,
-    /// A part of it: its first row and column in the world, and its rows and columns. Without one it is the whole level.
+    /// A part of it: its first row and column in the world, and its rows and columns. Without one it is the whole
+    /// level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<([i64; 2], Size)>,
 }
@@ -47,12 +49,13 @@ impl BuildJob {
         Ok(Self { recipe: recipe.to_toml(), level, part: None })
     }
 
-    /// The job for a rectangle of any level: its west, north, east and south sides in world metres eastward and southward, or the whole level
-    /// where none is given. Cells that it touches belong to it. Level 0 is the recipe's global one; without a level the recipe's last is built.
+    /// The job for a rectangle of any level: its west, north, east and south sides in world metres eastward and
+    /// southward, or the whole level where none is given. Cells that it touches belong to it. Level 0 is the recipe's
+    /// global one; without a level the recipe's last is built.
     ///
     /// # Errors
-    /// As [`BuildJob::of`]; a level that the world does not have, a rectangle that is none or does not lie in the world; no rectangle for a
-    /// world that has no end in sight.
+    /// As [`BuildJob::of`]; a level that the world does not have, a rectangle that is none or does not lie in the
+    /// world; no rectangle for a world that has no end in sight.
     pub fn part(recipe: &Recipe, level: Option<u32>, within: Option<[f64; 4]>) -> Result<Self> {
         let job = Self::of(recipe)?;
         let world = World::open(&job.recipe()?)?;
@@ -106,9 +109,9 @@ impl BuildJob {
         World::new(Arc::new(coarse), local.rules, recipe.seed)?.with_runoff(local.runoff)
     }
 
-    pub(super) fn layout(&self, side: usize) -> Result<Layout> {
+    pub(super) fn set_up(&self, side: usize, store: &Path) -> Result<JobSetup> {
         let recipe = self.recipe()?;
-        let world = World::open(&recipe)?;
+        let world = self.world(beside(store, "level0"))?.with_cache(Cache::new(0));
         let rect = self.rect(&world)?;
         let cell = world.frame().width(self.level);
         let mut grid = Grid::of_windows(rect.size(), cell)?;
@@ -125,13 +128,9 @@ impl BuildJob {
         if let Some([x, _, _, y, _, _]) = spec.georeference.as_mut().and_then(|place| place.transform.as_mut()) {
             (*x, *y) = (*x + col as f64 * cell, *y - row as f64 * cell);
         }
-        Ok(Layout { grid, spec })
-    }
-
-    pub(super) fn stages(&self, layout: &Layout, store: &Path) -> Result<Vec<Box<dyn Stage>>> {
-        let tiling = Tiling::new(layout.spec.size, layout.spec.side)?;
-        let world = self.world(crate::stage::beside(store, "level0"))?.with_cache(Cache::new(0));
-        Ok(vec![Box::new(Refined { start: self.rect(&world)?.start.into(), world, level: self.level, tiling })])
+        let refined = Refined { start: rect.start.into(), world, level: self.level, tiles: spec.tile_grid()? };
+        let products = ProductWriter { grid, has_outlines: false };
+        Ok(JobSetup { products, spec, passes: vec![Box::new(refined)], held_bytes: 0 })
     }
 }
 
@@ -140,10 +139,10 @@ struct Refined {
     world: World,
     level: u32,
     start: [i64; 2],
-    tiling: Tiling,
+    tiles: TileGrid,
 }
 
-impl Stage for Refined {
+impl TilePass for Refined {
     fn name(&self) -> &str {
         "refine"
     }
@@ -153,14 +152,15 @@ impl Stage for Refined {
         names.map(String::from).to_vec()
     }
 
-    fn bytes(&self) -> u64 {
-        // The tile and the levels before it, each a quarter of the next; and one piece that is worked on with its margins.
-        let side = self.tiling.side() as u64;
+    fn tile_bytes(&self, tiles: &TileGrid) -> u64 {
+        // The tile and the levels before it, each a quarter of the next; and one piece that is worked on with its
+        // margins.
+        let side = tiles.tile_size() as u64;
         40 * side * side + 100 * 1400 * 1400
     }
 
-    fn tile(&self, tile: usize, _: TileInput<'_>) -> Result<(Vec<Samples>, Vec<u8>)> {
-        let window = self.tiling.window(tile);
+    fn run_tile(&self, TileInput { tile, .. }: TileInput<'_>) -> Result<TileOutput> {
+        let window = self.tiles.window(tile);
         let start = [0, 1].map(|axis| self.start[axis] + window.start[axis] as i64);
         let LocalWindow { ground, receivers, area, lakes, .. } =
             self.world.window(self.level, CellRect::new(start, window.size()))?;
@@ -171,19 +171,13 @@ impl Stage for Refined {
         let lakes = lakes
             .filter(|_| self.world.runoff() > 0.0)
             .map_or_else(|| vec![0; area.len()], |lakes| lakes.id.into_vec());
-        Ok((
-            vec![Samples::I32(heights), Samples::U8(codes), Samples::F32(area.into_vec()), Samples::U32(lakes)],
-            Vec::new(),
-        ))
+        let layers =
+            vec![Samples::I32(heights), Samples::U8(codes), Samples::F32(area.into_vec()), Samples::U32(lakes)];
+        Ok(TileOutput { layers, ..TileOutput::default() })
     }
 
-    fn solve_bytes(&self) -> u64 {
-        0
-    }
-
-    fn solve(&self, _: &dyn Summaries, _: &Path) -> Result<Answers> {
-        let mut answers = Answers::default();
-        answers.found.insert("level".into(), self.level.into());
-        Ok(answers)
+    fn solve(&self, _: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        found(Product::Figure("level", self.level.into()))?;
+        Ok(Vec::new())
     }
 }

@@ -1,30 +1,21 @@
 //! The first pass over elevation models: what stands for no data is known only when all samples were looked at.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
-use thalweg::io::{HeightReading, SampleLook, Samples};
-use thalweg::tiled::{Summaries, Tiling};
+use thalweg::io::{HeightReading, SampleLook};
+use thalweg::terrain::TileGrid;
+use thalweg::tiled::{Product, Summaries, TileInput, TileOutput, TilePass};
 use thalweg::{Error, Result};
 
 use super::{MESSAGE, read, words};
 use crate::source::ElevationFile;
-use crate::stage::{Answers, Stage, TileInput};
 
-/// Looks at files of one size. Its answer is how the samples of each become heights; what it finds is told of the first.
+/// Looks at files of one size. Its answer is how the samples of each become heights; what it finds is told of the
+/// first.
 pub struct Look {
     pub files: Vec<Arc<ElevationFile>>,
-    pub tiling: Tiling,
-}
-
-impl Look {
-    /// What the files hold, and the most that one takes while a tile of it is read.
-    fn memory(&self) -> [u64; 2] {
-        let side = self.tiling.side();
-        let files = self.files.iter().map(|file| file.memory([side, side]));
-        files.fold([0, 0], |sum, one| [sum[0] + one[0], sum[1].max(one[1])])
-    }
+    pub tiles: TileGrid,
 }
 
 /// The reading of the first file.
@@ -32,27 +23,28 @@ pub fn first(readings: &[HeightReading]) -> Result<&HeightReading> {
     readings.first().ok_or_else(|| Error::value("the answer of `look`", "nothing", "the reading of each file"))
 }
 
-impl Stage for Look {
+impl TilePass for Look {
     fn name(&self) -> &str {
         "look"
     }
 
-    fn bytes(&self) -> u64 {
-        let side = self.tiling.side();
-        16 * (side * side) as u64 + self.memory()[1]
+    fn tile_bytes(&self, tiles: &TileGrid) -> u64 {
+        let side = tiles.tile_size();
+        let read = self.files.iter().map(|file| file.memory([side, side])[1]).max().unwrap_or(0);
+        16 * (side * side) as u64 + read
     }
 
-    fn tile(&self, tile: usize, _: TileInput<'_>) -> Result<(Vec<Samples>, Vec<u8>)> {
-        let window = self.tiling.window(tile);
+    fn run_tile(&self, TileInput { tile, .. }: TileInput<'_>) -> Result<TileOutput> {
+        let window = self.tiles.window(tile);
         let looks = self.files.iter().map(|file| file.look(window)).collect::<Result<Vec<_>>>()?;
-        Ok((Vec::new(), words(&looks)?))
+        Ok(TileOutput { summary: words(&looks)?, ..TileOutput::default() })
     }
 
     fn solve_bytes(&self) -> u64 {
-        self.memory()[0] + MESSAGE * (self.files.len() * self.tiling.count()) as u64
+        MESSAGE * (self.files.len() * self.tiles.count()) as u64
     }
 
-    fn solve(&self, summaries: &dyn Summaries, _: &Path) -> Result<Answers> {
+    fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let mut whole = vec![SampleLook::default(); self.files.len()];
         for tile in 0..summaries.count() {
             let looks: Vec<SampleLook> = read("a summary of `look`", &summaries.read(tile)?)?;
@@ -64,14 +56,13 @@ impl Stage for Look {
             readings.push(reading);
             warnings.push(said);
         }
-        let mut answers = Answers { tiles: vec![words(&readings)?; self.tiling.count()], ..Answers::default() };
         if let (Some(file), Some(look)) = (self.files.first(), whole.first()) {
-            answers.found.insert("cells".into(), look.cells.into());
-            answers.found.insert("warnings".into(), json!(warnings.concat()));
+            found(Product::Figure("cells", look.cells.into()))?;
+            found(Product::Figure("warnings", json!(warnings.concat())))?;
             if !file.overridden().is_empty() {
-                answers.found.insert("units_overridden".into(), json!(file.overridden()));
+                found(Product::Figure("units_overridden", json!(file.overridden())))?;
             }
         }
-        Ok(answers)
+        Ok(vec![words(&readings)?; self.tiles.count()])
     }
 }

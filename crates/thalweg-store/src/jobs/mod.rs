@@ -1,4 +1,4 @@
-//! [`Job`]s: what can be done tile by tile, and the stages that it is done in.
+//! [`Job`]s: what can be done tile by tile, and the passes that it is done in.
 
 mod apply;
 mod build;
@@ -16,11 +16,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thalweg::base::names::shown;
 use thalweg::io::apart::{apart, same};
-use thalweg::terrain::grid::Grid;
-use thalweg::tiled::TileLayer;
+use thalweg::tiled::{TileLayer, TilePass};
 use thalweg::{Error, Result};
 
-use crate::stage::Stage;
+use crate::products::ProductWriter;
 use crate::{StoreSpec, StoredLayer, is_store};
 
 /// Bytes of a short answer, and of what holds it.
@@ -39,28 +38,35 @@ pub enum Job {
     Apply(ApplyJob),
 }
 
-/// Where a job's map lies, and what its store holds.
-pub(crate) struct Layout {
-    pub grid: Grid,
+/// A job made ready to be run.
+pub(crate) struct JobSetup {
+    /// The writer of the files next to the store.
+    pub products: ProductWriter,
+    /// The store that the layers go to.
     pub spec: StoreSpec,
+    /// The passes in their order. The plan calls them stages.
+    pub passes: Vec<Box<dyn TilePass>>,
+    /// Bytes of memory that open files take all the time.
+    pub held_bytes: u64,
+}
+
+impl JobSetup {
+    /// The specification of the store for the layers that a pass passes on; `None` if there are none.
+    pub fn passed_spec(&self, pass: &dyn TilePass, recipe: &str) -> Option<StoreSpec> {
+        let layers = pass.passes_on().into_iter().map(|layer| StoredLayer::new(&layer.name, layer.kind, layer.fill));
+        let layers: Vec<_> = layers.collect();
+        let StoreSpec { size, side, cell, .. } = self.spec;
+        (!layers.is_empty()).then(|| StoreSpec::new(size, side, cell, recipe, layers))
+    }
 }
 
 impl Job {
-    /// The layout in tiles of about `side` cells.
-    pub(crate) fn layout(&self, side: usize) -> Result<Layout> {
+    /// Sets up the job in tiles of about `side` cells, for this store. Nothing is written.
+    pub(crate) fn set_up(&self, side: usize, store: &Path) -> Result<JobSetup> {
         match self {
-            Self::Drain(job) => job.layout(side),
-            Self::Build(job) => job.layout(side),
-            Self::Apply(job) => job.layout(side),
-        }
-    }
-
-    /// The stages, of which some keep files beside the store.
-    pub(crate) fn stages(&self, layout: &Layout, store: &Path) -> Result<Vec<Box<dyn Stage>>> {
-        match self {
-            Self::Drain(job) => job.stages(layout),
-            Self::Build(job) => job.stages(layout, store),
-            Self::Apply(job) => job.stages(layout),
+            Self::Drain(job) => job.set_up(side),
+            Self::Build(job) => job.set_up(side, store),
+            Self::Apply(job) => job.set_up(side),
         }
     }
 

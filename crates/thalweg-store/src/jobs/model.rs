@@ -14,8 +14,8 @@ use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{
     CellRect, CellType, Cells, Column, ColumnType, GROUND, LOOSE, LayerSpec, Table, Terrain, within,
 };
-use thalweg::tiled::Summaries;
 use thalweg::tiled::layer::NO_HEIGHT;
+use thalweg::tiled::{PassedLayer, Summaries};
 use thalweg::{Error, Result};
 
 use super::given::GivenLayer;
@@ -99,11 +99,12 @@ impl Modelled {
     }
 
     /// How the ground is handed on.
-    pub fn ground(&self) -> StoredLayer {
-        StoredLayer::new(GROUND.name, SampleType::I32, f64::from(NO_HEIGHT))
+    pub fn ground(&self) -> PassedLayer {
+        PassedLayer { name: GROUND.name.into(), kind: SampleType::I32, fill: f64::from(NO_HEIGHT) }
     }
 
-    /// How many steps a stage had best take: more at once save ways to the disk, and cost a wider margin about each tile.
+    /// How many steps a stage had best take: more at once save ways to the disk, and cost a wider margin about each
+    /// tile.
     pub fn at_once(&self, side: usize) -> u32 {
         if self.reach == 0 {
             return self.steps.max(1);
@@ -129,7 +130,8 @@ impl Modelled {
         self.model.scratch(&part).saturating_add(cells).saturating_add(read)
     }
 
-    /// The layers that are there in the end, found on a small piece of flat ground: which they are goes by parameters and steps.
+    /// The layers that are there in the end, found on a small piece of flat ground: which they are goes by parameters
+    /// and steps.
     pub fn leaves(&self) -> Result<Vec<String>> {
         let size = self.grid.size.map(|n| n.min(16));
         let mut part = Terrain::new(self.grid.window(CellRect::new([0, 0], size)));
@@ -144,7 +146,8 @@ impl Modelled {
         Ok(self.state().into_iter().map(|spec| spec.name.to_string()).filter(|name| present.contains(name)).collect())
     }
 
-    /// A part of the map as the stage before left it: `layers` are the ground, then the [state](Self::state) unless nothing was done yet.
+    /// A part of the map as the stage before left it: `layers` are the ground, then the [state](Self::state) unless
+    /// nothing was done yet.
     pub fn part(&self, window: CellRect, layers: &[Samples], known: &Known, heard: &[Vec<u8>]) -> Result<Terrain> {
         let grid = self.grid.window(window);
         let Some((Samples::I32(heights), state)) = layers.split_first() else { return Err(unfit()) };
@@ -230,8 +233,8 @@ impl Modelled {
 }
 
 /// How a layer goes from stage to stage.
-pub fn handed(spec: &LayerSpec) -> StoredLayer {
-    StoredLayer::new(spec.name, kind(spec.cells), 0.0)
+pub fn handed(spec: &LayerSpec) -> PassedLayer {
+    PassedLayer { name: spec.name.into(), kind: kind(spec.cells), fill: 0.0 }
 }
 
 /// How a layer stands in the store.

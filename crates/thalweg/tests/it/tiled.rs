@@ -11,11 +11,11 @@ use thalweg::io::lake_file::LakeFile;
 use thalweg::io::{LoadOptions, Samples, atomic, load};
 use thalweg::products::lakes::lakes;
 use thalweg::survey::{Survey, SurveyOptions};
-use thalweg::terrain::Lake;
+use thalweg::terrain::{Lake, TileGrid};
 use thalweg::terrain::grid::{Edge, Georeference};
 use thalweg::terrain::{Cell, ChannelReach};
 use thalweg::tiled::memory::drain_in_memory;
-use thalweg::tiled::{TileLayer, Tiling, drainage};
+use thalweg::tiled::{LayerRead, TileInput, TileLayer, drainage};
 use thalweg::{Field, Grid, Height, Terrain};
 
 /// Units of a metre.
@@ -306,7 +306,7 @@ fn an_elevation_model() {
 fn what_cannot_be_done_is_said() {
     let terrain = land([20, 30], |i, j| (i * j) as i32);
     let refused = |grid: &Grid, side: usize, options: &SurveyOptions| {
-        drainage::steps(grid, side, options).err().expect("a refusal").to_string()
+        drainage::tile_passes(grid, side, options).err().expect("a refusal").to_string()
     };
     let none = SurveyOptions::default();
     let mut looped = terrain.grid.clone();
@@ -326,25 +326,25 @@ fn what_cannot_be_done_is_said() {
     assert!(error.contains("row 7, column 9"), "{error}");
     // Far more cells than a grid in memory may have.
     let huge = Grid { size: [400_000, 300_000], world: [400_000, 300_000], ..terrain.grid.clone() };
-    assert!(drainage::steps(&huge, 1024, &none).is_ok());
-    assert_eq!(Tiling::new(huge.size, 1024).unwrap().count(), 391 * 293);
+    assert!(drainage::tile_passes(&huge, 1024, &none).is_ok());
+    assert_eq!(TileGrid::new(huge.size, 1024).unwrap().count(), 391 * 293);
 }
 
 #[test]
 fn damaged_bytes_are_refused_and_never_end_the_program() {
     let size = [37, 41];
     let terrain = land(size, |i, j| hills(21, i, j) as i32 / 4 * METRE);
-    let tiling = Tiling::new(size, 16).unwrap();
+    let tiling = TileGrid::new(size, 16).unwrap();
     let options = SurveyOptions { depressions: true, ..streams(5) };
-    let steps = drainage::steps(&terrain.grid, 16, &options).unwrap();
+    let passes = drainage::tile_passes(&terrain.grid, 16, &options).unwrap();
     let whole = drain_in_memory(&terrain, &options, 16, |_| {}, |_| {}).unwrap();
     let inputs = |step: usize, tile: usize| -> Vec<Samples> {
-        let cut = |(layer, more): &(TileLayer, usize)| {
-            let window = tiling.around(tile, *more);
+        let cut = |LayerRead { layer, halo }: &LayerRead| {
+            let window = tiling.window_with_halo(tile, *halo);
             let Cell { row: top, col: left } = window.start;
             let cells = (0..window.size()[0] * window.size()[1])
                 .map(|k| (top + k / window.size()[1]) * size[1] + left + k % window.size()[1]);
-            match &whole.layers[layer] {
+            match &whole.layers[&TileLayer::from_name(layer).unwrap()] {
                 Samples::I32(v) => Samples::I32(cells.map(|k| v[k]).collect()),
                 Samples::U8(v) => Samples::U8(cells.map(|k| v[k]).collect()),
                 Samples::F64(v) => Samples::F64(cells.map(|k| v[k]).collect()),
@@ -352,30 +352,33 @@ fn damaged_bytes_are_refused_and_never_end_the_program() {
                 other => panic!("{}", other.kind()),
             }
         };
-        steps[step].reads().iter().map(cut).collect()
+        passes[step].reads().iter().map(cut).collect()
     };
     let mut answers = vec![Vec::new(); tiling.count()];
+    let run = |step: usize, tile: usize, layers: Vec<Samples>, answer: &[u8]| {
+        passes[step].run_tile(TileInput { tile, layers, answer, summaries: Vec::new() })
+    };
     let mut refused = 0;
-    for step in 0..steps.len() {
+    for step in 0..passes.len() {
         let mut summaries: Vec<Vec<u8>> = Vec::new();
         for tile in 0..tiling.count() {
-            summaries.push(steps[step].tile(tile, inputs(step, tile), &answers[tile]).unwrap().1);
+            summaries.push(run(step, tile, inputs(step, tile), &answers[tile]).unwrap().summary);
             for n in 0..6u64 {
                 let mut broken = answers[tile].clone();
                 damage(&mut broken, n * 1000 + tile as u64);
-                refused += usize::from(steps[step].tile(tile, inputs(step, tile), &broken).is_err());
+                refused += usize::from(run(step, tile, inputs(step, tile), &broken).is_err());
             }
         }
         for n in 0..long::or(60, 3000u64) {
             let mut broken = summaries.clone();
             damage(&mut broken[n as usize % tiling.count()], n);
-            refused += usize::from(steps[step].solve(&broken, &mut |_| Ok(())).is_err());
+            refused += usize::from(passes[step].solve(&broken, &mut |_| Ok(())).is_err());
         }
-        assert!(steps[step].solve(&summaries[1..].to_vec(), &mut |_| Ok(())).is_err());
-        assert!(steps[step].tile(tiling.count(), inputs(step, 0), &answers[0]).is_err());
-        assert!(steps[step].tile(0, Vec::new(), &answers[0]).is_err());
-        assert!(steps[step].tile(0, vec![Samples::U8(vec![0; 3])], &answers[0]).is_err());
-        answers = steps[step].solve(&summaries, &mut |_| Ok(())).unwrap();
+        assert!(passes[step].solve(&summaries[1..].to_vec(), &mut |_| Ok(())).is_err());
+        assert!(run(step, tiling.count(), inputs(step, 0), &answers[0]).is_err());
+        assert!(run(step, 0, Vec::new(), &answers[0]).is_err());
+        assert!(run(step, 0, vec![Samples::U8(vec![0; 3])], &answers[0]).is_err());
+        answers = passes[step].solve(&summaries, &mut |_| Ok(())).unwrap();
         answers.resize(tiling.count(), Vec::new());
     }
     assert!(refused > 100, "only {refused}");

@@ -1,0 +1,246 @@
+//! [`TileGrid`]: the partition of a grid into square tiles.
+
+use crate::base::error::{Error, Result};
+use crate::terrain::CellRect;
+use crate::terrain::d8::D8;
+use crate::terrain::field::Size;
+
+/// The partition of a grid into square tiles of one size, with smaller tiles in the last row and column. Tiles are
+/// numbered row by row from the north-west.
+///
+/// A halo is an argument and not a field, because a pass over tiles reads each of its layers with a halo of its own.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::{CellRect, TileGrid};
+///
+/// let tiles = TileGrid::new([100, 150], 64)?;
+/// assert_eq!(tiles.count(), 6);
+/// assert_eq!(tiles.window(5), CellRect::new([64, 128], [36, 22]));
+/// assert_eq!(tiles.window_with_halo(5, 2), CellRect::new([62, 126], [38, 24]));
+/// # Ok::<(), thalweg_core::base::error::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TileGrid {
+    size: Size,
+    tile_size: usize,
+}
+
+impl TileGrid {
+    /// The greatest side of a tile in cells: the indices of its cells and of a halo of a few cells fit in 32 bits.
+    pub const MAX_TILE_SIZE: usize = 1 << 15;
+
+    /// Divides a grid of `size` cells (rows, columns) into tiles of `tile_size` × `tile_size` cells.
+    ///
+    /// # Errors
+    /// Returns an error if the grid has no cell or more than 2⁶², or if the tile size is not 1 to
+    /// [`MAX_TILE_SIZE`](Self::MAX_TILE_SIZE).
+    pub fn new(size: Size, tile_size: usize) -> Result<Self> {
+        let cells = (size[0] as u64).checked_mul(size[1] as u64);
+        if cells.is_none_or(|cells| !(1..=1 << 62).contains(&cells)) {
+            return Err(Error::value("size", format!("{} × {} cells", size[0], size[1]), "1 to 2^62 cells in all"));
+        }
+        if !(1..=Self::MAX_TILE_SIZE).contains(&tile_size) {
+            let allowed = format!("1 to {} cells", Self::MAX_TILE_SIZE);
+            return Err(Error::value("side of a tile", format!("{tile_size} cells"), allowed));
+        }
+        Ok(Self { size, tile_size })
+    }
+
+    /// Rows and columns of the grid.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// The side of a tile in cells.
+    pub fn tile_size(&self) -> usize {
+        self.tile_size
+    }
+
+    /// The number of rows and of columns of tiles.
+    pub fn shape(&self) -> Size {
+        self.size.map(|cells| cells.div_ceil(self.tile_size))
+    }
+
+    /// The number of tiles.
+    pub fn count(&self) -> usize {
+        let [rows, cols] = self.shape();
+        rows * cols
+    }
+
+    /// The tile's own cells.
+    pub fn window(&self, tile: usize) -> CellRect {
+        self.window_with_halo(tile, 0)
+    }
+
+    /// The tile's cells and `halo` rows and columns on each side, as far as the grid has them.
+    pub fn window_with_halo(&self, tile: usize, halo: usize) -> CellRect {
+        let cols = self.shape()[1];
+        let at = [tile / cols, tile % cols];
+        let start = [0, 1].map(|axis| (at[axis] * self.tile_size).saturating_sub(halo));
+        let end = |axis: usize| ((at[axis] + 1) * self.tile_size).saturating_add(halo).min(self.size[axis]);
+        let size = [0, 1].map(|axis| end(axis) - start[axis]);
+        CellRect::new(start, size)
+    }
+
+    /// The tiles with at least one cell in the tile's [window with that halo](Self::window_with_halo), in the order of
+    /// their numbers. The tile itself is one of them.
+    pub fn tiles_within_halo(&self, tile: usize, halo: usize) -> Vec<usize> {
+        let window = self.window_with_halo(tile, halo);
+        let (first, last) =
+            (window.start.map(|at| at / self.tile_size), window.end.map(|at| (at - 1) / self.tile_size));
+        let cols = self.shape()[1];
+        (first.row..=last.row).flat_map(|i| (first.col..=last.col).map(move |j| i * cols + j)).collect()
+    }
+
+    /// Checks that the grid has a tile of this number.
+    ///
+    /// # Errors
+    /// Returns an error if it has none.
+    pub fn check(&self, tile: usize) -> Result<()> {
+        let count = self.count();
+        if tile < count { Ok(()) } else { Err(Error::value("tile", tile, format!("0 to {}", count - 1))) }
+    }
+
+    /// Checks that there is one summary for each tile.
+    ///
+    /// # Errors
+    /// Returns an error if there are fewer or more.
+    pub fn check_count(&self, summaries: usize) -> Result<()> {
+        let count = self.count();
+        if summaries == count { Ok(()) } else { Err(Error::value("summaries", summaries, format!("{count}"))) }
+    }
+
+    /// The number of cells on the rims of all tiles.
+    pub fn rims(&self) -> u64 {
+        let [down, across] = self.shape();
+        // Tiles are of four kinds: with all their rows and columns, and those of the last row and column.
+        let kinds = |axis: usize, count: usize| {
+            let last = self.size[axis] - (count - 1) * self.tile_size;
+            [(count - 1, self.tile_size), (1, last)]
+        };
+        let pairs = kinds(0, down).into_iter().flat_map(|rows| kinds(1, across).map(|cols| (rows, cols)));
+        pairs.map(|((n, rows), (m, cols))| (n * m) as u64 * Rim([rows, cols]).len() as u64).sum()
+    }
+
+    /// The row-major index of a cell of the grid.
+    pub fn index(&self, [i, j]: [usize; 2]) -> u64 {
+        i as u64 * self.size[1] as u64 + j as u64
+    }
+
+    /// The cell of the grid at a row-major index.
+    pub fn cell(&self, index: u64) -> [usize; 2] {
+        let cols = self.size[1] as u64;
+        [(index / cols) as usize, (index % cols) as usize]
+    }
+
+    /// The tile that contains a cell of the grid, and the cell's position on the tile's rim if it is on the rim.
+    pub fn place(&self, cell: [usize; 2]) -> (usize, Option<usize>) {
+        let at = cell.map(|at| at / self.tile_size);
+        let tile = at[0] * self.shape()[1] + at[1];
+        let window = self.window(tile);
+        let (start, size) = (window.start, window.size());
+        (tile, Rim(size).place([cell[0] - start[0], cell[1] - start[1]]))
+    }
+
+    /// The neighbour of a cell in a direction, if the grid has one.
+    pub fn step(&self, cell: [usize; 2], direction: D8) -> Option<[usize; 2]> {
+        let [down, right] = direction.offset();
+        let to = [cell[0].wrapping_add_signed(down), cell[1].wrapping_add_signed(right)];
+        (to[0] < self.size[0] && to[1] < self.size[1]).then_some(to)
+    }
+
+    /// The neighbour of a cell in a direction, if it is in another tile: that tile, and the position on its rim.
+    pub fn across_border(&self, cell: [usize; 2], direction: D8) -> Option<(usize, usize)> {
+        let to = self.step(cell, direction)?;
+        let other = (0..2).any(|axis| to[axis] / self.tile_size != cell[axis] / self.tile_size);
+        if !other {
+            return None;
+        }
+        // A neighbour in another tile is on the rim of that tile.
+        let (tile, place) = self.place(to);
+        Some((tile, place?))
+    }
+}
+
+/// The rim of a tile of this many rows and columns, at least one of each: its outermost cells in row-major order.
+#[derive(Debug, Clone, Copy)]
+pub struct Rim(pub Size);
+
+#[allow(clippy::len_without_is_empty)] // a tile has at least one cell, and so has its rim
+impl Rim {
+    /// The number of cells.
+    pub fn len(self) -> usize {
+        let [rows, cols] = self.0;
+        if rows == 1 { cols } else { 2 * cols + (rows - 2) * cols.min(2) }
+    }
+
+    /// The position on the rim of a cell of the tile, if it is on the rim.
+    pub fn place(self, [i, j]: [usize; 2]) -> Option<usize> {
+        let [rows, cols] = self.0;
+        let between = cols.min(2);
+        if i == 0 {
+            Some(j)
+        } else if i + 1 == rows {
+            Some(cols + (rows - 2) * between + j)
+        } else if j == 0 {
+            Some(cols + (i - 1) * between)
+        } else if j + 1 == cols {
+            Some(cols + i * between - 1)
+        } else {
+            None
+        }
+    }
+
+    /// The cell of the tile at a position on the rim.
+    pub fn cell(self, place: usize) -> [usize; 2] {
+        let [rows, cols] = self.0;
+        let between = cols.min(2);
+        if place < cols {
+            return [0, place];
+        }
+        let (side, last) = (place - cols, (rows.max(2) - 2) * between);
+        if side >= last { [rows - 1, side - last] } else { [1 + side / between, side % between * (cols - 1)] }
+    }
+
+    /// All cells of the rim.
+    pub fn cells(self) -> impl Iterator<Item = [usize; 2]> {
+        let [rows, cols] = self.0;
+        (0..rows).flat_map(move |i| {
+            let step = if i == 0 || i + 1 == rows { 1 } else { (cols - 1).max(1) };
+            (0..cols).step_by(step).map(move |j| [i, j])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rim_counts_its_cells_once_in_order() {
+        for (rows, cols) in (1..7).flat_map(|rows| (1..7).map(move |cols| (rows, cols))) {
+            let rim = Rim([rows, cols]);
+            let cells: Vec<_> = rim.cells().collect();
+            assert_eq!(cells.len(), rim.len(), "{rows} × {cols}");
+            assert!(
+                cells
+                    .iter()
+                    .enumerate()
+                    .all(|(place, cell)| rim.place(*cell) == Some(place) && rim.cell(place) == *cell)
+            );
+            let inner =
+                (0..rows).flat_map(|i| (0..cols).map(move |j| [i, j])).filter(|cell| rim.place(*cell).is_none());
+            assert_eq!(inner.count(), rows.saturating_sub(2) * cols.saturating_sub(2));
+        }
+    }
+
+    #[test]
+    fn rims_are_those_of_all_tiles() {
+        for (size, side) in [([1, 1], 1), ([7, 5], 3), ([9, 9], 3), ([64, 100], 32), ([5, 40], 64)] {
+            let tiling = TileGrid::new(size, side).unwrap();
+            let each = (0..tiling.count()).map(|tile| Rim(tiling.window(tile).size()).len() as u64);
+            assert_eq!(tiling.rims(), each.sum::<u64>(), "{size:?} by {side}");
+        }
+    }
+}
