@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::raster::each_alike;
-use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, read};
+use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, WindowedMap as _, read};
 use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::field::Size;
 use thalweg_core::terrain::filter::{Axis, Kernel};

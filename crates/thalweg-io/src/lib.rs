@@ -86,7 +86,7 @@ pub use textures::{check_textures, draft_textures, texture_files};
 pub use thalweg_core::terrain::grid::MAX_CELLS;
 pub use tiff::{Overviews, TiffWindows, write_cog};
 pub use units::Unit;
-pub use windows::{FileWindows, VrtWindows};
+pub use windows::{MapInMemory, VrtWindows, WindowedMap, open_windows};
 pub use world_file::{MapPixels, save_world_file};
 
 use thalweg_core::base::error::{Error, Result};

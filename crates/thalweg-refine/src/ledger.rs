@@ -114,11 +114,6 @@ impl Ledger {
     pub fn added(&self) -> i128 {
         self.after() - self.before + self.carried_out()
     }
-
-    /// What an operator gave less what it took, in the same units.
-    pub fn net(&self, operator: Operator) -> i128 {
-        self.given[operator as usize] - self.taken[operator as usize]
-    }
 }
 
 /// What operators that move ground have of a side of a ledger.

@@ -9,9 +9,9 @@ use thalweg::io::plain;
 use thalweg::{Error, Result};
 
 use crate::mark::{self, Mark};
-use crate::raster::WindowedMap as _;
 use crate::stage::beside;
 use crate::store::Store;
+use thalweg::io::WindowedMap as _;
 
 /// How closely a store is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

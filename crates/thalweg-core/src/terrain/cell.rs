@@ -47,7 +47,39 @@ mod sealed {
     impl Sealed for i64 {}
 }
 
+/// The methods of [`CellIndex`] that read alike for every integer type.
+macro_rules! integer_methods {
+    () => {
+        #[inline]
+        fn saturating_add(self, other: Self) -> Self {
+            self.saturating_add(other)
+        }
+
+        #[inline]
+        fn saturating_sub(self, other: Self) -> Self {
+            self.saturating_sub(other)
+        }
+
+        #[inline]
+        fn saturating_double(self) -> Self {
+            self.saturating_mul(2)
+        }
+
+        #[inline]
+        fn half_floor(self) -> Self {
+            self.div_euclid(2)
+        }
+
+        #[inline]
+        fn next(self) -> Option<Self> {
+            self.checked_add(1)
+        }
+    };
+}
+
 impl CellIndex for usize {
+    integer_methods!();
+
     #[inline]
     fn saturating_add_count(self, count: usize) -> Self {
         self.saturating_add(count)
@@ -59,37 +91,14 @@ impl CellIndex for usize {
     }
 
     #[inline]
-    fn saturating_add(self, other: Self) -> Self {
-        self.saturating_add(other)
-    }
-
-    #[inline]
-    fn saturating_sub(self, other: Self) -> Self {
-        self.saturating_sub(other)
-    }
-
-    #[inline]
-    fn saturating_double(self) -> Self {
-        self.saturating_mul(2)
-    }
-
-    #[inline]
-    fn half_floor(self) -> Self {
-        self / 2
-    }
-
-    #[inline]
     fn half_ceil(self) -> Self {
         self.div_ceil(2)
-    }
-
-    #[inline]
-    fn next(self) -> Option<Self> {
-        self.checked_add(1)
     }
 }
 
 impl CellIndex for i64 {
+    integer_methods!();
+
     #[inline]
     fn saturating_add_count(self, count: usize) -> Self {
         self.saturating_add_unsigned(count as u64)
@@ -101,33 +110,8 @@ impl CellIndex for i64 {
     }
 
     #[inline]
-    fn saturating_add(self, other: Self) -> Self {
-        self.saturating_add(other)
-    }
-
-    #[inline]
-    fn saturating_sub(self, other: Self) -> Self {
-        self.saturating_sub(other)
-    }
-
-    #[inline]
-    fn saturating_double(self) -> Self {
-        self.saturating_mul(2)
-    }
-
-    #[inline]
-    fn half_floor(self) -> Self {
-        self.div_euclid(2)
-    }
-
-    #[inline]
     fn half_ceil(self) -> Self {
         self.saturating_add(1).div_euclid(2)
-    }
-
-    #[inline]
-    fn next(self) -> Option<Self> {
-        self.checked_add(1)
     }
 }
 
