@@ -16,6 +16,7 @@ use thalweg_flow::fill::Pits;
 use thalweg_flow::passes::{self, OUTSIDE_BASIN, Pass};
 use thalweg_flow::{D8, Part, lot};
 use thalweg_io::Samples;
+use thalweg_render::products::nested::top;
 
 const SUMMARY: &str = "summary of spills";
 const ANSWER: &str = "answer of spills";
@@ -101,16 +102,6 @@ impl TilePits {
         }
         forest
     }
-}
-
-/// The root of a tree; paths are halved on the way.
-fn top(up: &mut [u32], from: u32) -> u32 {
-    let mut at = from;
-    while up[at as usize] != at {
-        up[at as usize] = up[up[at as usize] as usize];
-        at = up[at as usize];
-    }
-    at
 }
 
 impl Step for Spills {

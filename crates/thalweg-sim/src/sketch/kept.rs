@@ -201,11 +201,8 @@ impl Coasts {
     }
 
     /// Metres from the coast of a place.
-    pub fn at(&self, [x, y]: Place) -> f64 {
-        let along = |metres: f64, axis: usize| {
-            ((metres - self.first[axis]) / self.width).clamp(0.0, self.far.size()[axis] as f64 - 1.0)
-        };
-        bilinear(&self.far, [along(y, 0), along(x, 1)])
+    pub fn at(&self, place: Place) -> f64 {
+        value_at(&self.far, self.first, self.width, place)
     }
 
     /// The share of cells further than `beyond` that lie on the right side.
@@ -226,9 +223,12 @@ impl Coasts {
     }
 }
 
-/// A field's value between its cells' middles.
-pub fn bilinear(field: &Field<f64>, at: [f64; 2]) -> f64 {
+/// The value at a place of a field of cells `width` metres wide, bilinear between their middles; beyond the field that of its edge.
+/// `first` is where the first cell's middle is: metres southward and eastward.
+pub fn value_at(field: &Field<f64>, first: [f64; 2], width: f64, [x, y]: Place) -> f64 {
     let [rows, cols] = field.size();
+    let along = |metres: f64, axis: usize| ((metres - first[axis]) / width).clamp(0.0, field.size()[axis] as f64 - 1.0);
+    let at = [along(y, 0), along(x, 1)];
     let [v, u] = at.map(|at| at - at.floor());
     let [i, j] = at.map(|at| at as usize);
     let [south, east] = [(i + 1).min(rows - 1), (j + 1).min(cols - 1)];
