@@ -1,11 +1,8 @@
 //! Streams cell by cell: where they are, their orders, and lengths along the flow.
 
 use crate::{D8, Directions, Land, Neighbourhood, OUT, VOID, accumulate};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::range::check_range;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Topology;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Field, Height, Result, Topology};
 
 /// Number of cells of `cell_area` m² that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a
 /// cell when counts are gathered ([`accumulate::cells`]).
@@ -232,7 +229,7 @@ mod tests {
     use super::*;
     use crate::{PIT, d8, fill};
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::grid::{Edge, Grid};
+    use thalweg_core::{Edge, Grid};
 
     /// Directions drawn as arrows: `>` `v` `<` `^`, diagonals `3` (SE) `1` (SW) `7` (NW) `9` (NE), `o` out, `.` no data.
     pub fn drawn(rows: &[&str]) -> Directions {

@@ -1,6 +1,6 @@
 //! [`Ledger`]: what each operator of a level gave to the ground and took from it.
 
-use thalweg_core::terrain::height::Height;
+use thalweg_core::Height;
 
 /// What changes the ground of a level, in its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::Joins;
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::base::range::check_range;
 use thalweg_noise::strata::StandingBeds;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::recipe::Recipe;
 use crate::run::Run;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_io::atomic::{atomic, is_temporary};
 use thalweg_io::{FilePath, Format, LoadOptions, decode, terrain_of};
 

@@ -9,9 +9,7 @@ use crate::codec::{Reader, Writer};
 use crate::part::Map;
 use crate::records;
 use crate::tiling::Rim;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{CellRect, Height, Result};
 use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
 
 /// What the events of a lake in a tile tell.

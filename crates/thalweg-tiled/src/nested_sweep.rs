@@ -10,7 +10,7 @@ use crate::nested_parts::{Event, Order, read_chunk};
 use crate::part::Map;
 use crate::records::{READER, Records};
 use crate::tiling::{Rim, Tiling};
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_flow::D8;
 use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
 

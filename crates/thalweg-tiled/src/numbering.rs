@@ -5,7 +5,7 @@
 
 use crate::codec::{Reader, Writer};
 use crate::tiling::Tiling;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// Things in a tile that others need not know of, by their first cells.
 pub(super) struct Closed {

@@ -10,7 +10,7 @@ use crate::records::{self, Records};
 use crate::shore_walk::TileShores;
 use crate::tiling::{Rim, Tiling};
 use crate::{Product, Summaries};
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_flow::D8;
 
 const WHAT: &str = "shores of lakes";

@@ -9,10 +9,7 @@ use crate::part::{Inputs, Map, SharedMap, messages};
 use crate::stream_paths::StreamPath;
 use crate::tiling::Rim;
 use crate::{Finding, Product, Step, Summaries};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{CellRect, Error, Field, Height, Result};
 use thalweg_flow::{D8, Directions, accumulate};
 use thalweg_io::Samples;
 

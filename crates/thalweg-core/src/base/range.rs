@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use crate::base::error::{Error, Result};
+use crate::{Error, Result};
 
 /// Refuses a value outside `range`, and NaN; `name` is what the value is called in the message.
 ///

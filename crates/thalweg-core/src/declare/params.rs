@@ -9,7 +9,7 @@ use std::ops::{RangeFull, RangeInclusive};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::base::error::{Error, Result};
+use crate::{Error, Result};
 
 /// What a parameter accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,8 +4,7 @@ use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::ops::{Index, IndexMut};
 
-use crate::base::error::{Error, Result};
-use crate::terrain::field::Size;
+use crate::{Error, Result, Size};
 
 /// A number of a row or column: `usize` counts the cells of a raster, `i64` the cells of a world, which has cells on both
 /// sides of its origin.

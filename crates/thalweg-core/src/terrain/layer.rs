@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::terrain::CellRect;
-use crate::terrain::field::{Field, Size};
-use crate::terrain::height::Height;
+use crate::{CellRect, Field, Height, Size};
 
 /// The cells of a layer, by type.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,11 +7,8 @@ use std::sync::Arc;
 use super::sampling::{Piece, Sheet};
 use super::{ExportTarget, LayerPlace, MOST_MASKS};
 use crate::world_folder::{heights_in, recipe_of};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::{Georeference, Grid};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cell, CellRect, CellType, Cells, LOOSE, Terrain};
+use thalweg_core::terrain::{CellType, Cells, LOOSE};
+use thalweg_core::{Cell, CellRect, Error, Field, Georeference, Grid, Height, Result, Size, Terrain};
 use thalweg_io::has_crs;
 use thalweg_io::{
     Format, HeightReading, LoadOptions, Placed, SampleLook, SampleType, Sidecar, WindowedMap, load, needs_sidecar,

@@ -29,12 +29,8 @@ mod summary;
 pub use files::{REPORT, check_files};
 pub use summary::{BasinSummary, ChannelSummary, LakeSummary, OrderSummary, StreamSummary, Summary};
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::{Directions, Drainage, Land, Link, basins, breach, infinity, links, streams};
 use thalweg_models::models::drainage::ACCUMULATION;
 use thalweg_render::products::nested::{NestedDepression, nested};

@@ -10,10 +10,8 @@ use super::directory::Directory;
 use super::source::Source;
 use super::{BATCH, Content, Held, Layout, about, layout, mask_beside, no_data, own_mask};
 use crate::{Head, Samples, WindowedMap, inside, mask_path, plain};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{CellRect, Error, Result, Size};
 
 /// A TIFF, GeoTIFF, BigTIFF or COG that is read by windows: the first band of the first image, as [`io::read`](crate::read()) reads
 /// it whole, whatever its size. Overviews are not looked at.

@@ -7,9 +7,7 @@ use std::path::Path;
 
 use super::{Format, Head, Raster, Samples, TiffWindows, inside};
 pub use mosaic::VrtWindows;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{CellRect, Result, Size};
 
 /// A map that is read by windows. Many threads may read it at once.
 pub trait WindowedMap: Send + Sync {

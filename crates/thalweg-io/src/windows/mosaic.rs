@@ -8,11 +8,9 @@ use super::vrt::{Mosaic, Part};
 use super::{WindowedMap, open_windows};
 use crate::raster::both;
 use crate::{Format, Head, Raster, SampleType, Samples, TiffWindows, geokeys, inside, plain};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
-use thalweg_core::terrain::grid::{Georeference, MAX_CELLS, PixelIs};
+use thalweg_core::terrain::grid::{MAX_CELLS, PixelIs};
+use thalweg_core::{CellRect, Error, Georeference, Result, Size};
 
 /// GDAL's virtual raster, which lays files beside one another: the first band, read by windows, whatever its size.
 ///

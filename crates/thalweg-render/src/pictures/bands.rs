@@ -16,10 +16,7 @@ use crate::pictures::paint::{Brush, Painter};
 use crate::pictures::picture::{Picture, Reduction, size_within};
 use crate::pictures::relief::{Relief, Sampled, fill, fill_between, known_means};
 use crate::pictures::shade::{Scratch, ShadeOptions, brush_for, draw_row, furnished, stripe};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{CellRect, Error, Field, Grid, Result, Size};
 
 /// Cells to a side of the means that are kept of the whole map.
 pub const COARSE: usize = 16;

@@ -16,10 +16,8 @@ use crate::pictures::shade::brush;
 use crate::pictures::text::{Letters, draw};
 use crate::pictures::trees::Wood;
 use crate::pictures::water::{Streams, Water};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::range::check_range;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{Error, Result, Size, Terrain};
 use thalweg_models::process::forest::Tree;
 
 /// Subpixels on a side of a pixel.
@@ -383,9 +381,7 @@ fn caption(picture: &mut Picture, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Field, Grid, Height};
 
     fn terrain(size: Size, height: impl Fn(usize, usize) -> f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new(size, 30.0).unwrap());

@@ -2,7 +2,7 @@
 
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::picture::Picture;
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Field, Size};
 use thalweg_flow::Link;
 
 /// A clear blue that shows on green, brown and white alike.

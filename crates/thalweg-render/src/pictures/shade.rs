@@ -11,9 +11,7 @@ use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::{Relief, Sampled};
 use crate::pictures::water::Water;
 use crate::pictures::{rivers, trees};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Error, Field, Result, Size, Terrain};
 use thalweg_flow::Link;
 use thalweg_models::process::forest::Tree;
 
@@ -178,8 +176,7 @@ pub(crate) fn hatch(i: usize, j: usize, stripe: usize) -> Rgb {
 mod tests {
     use super::*;
     use thalweg_core::terrain::Cells;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height};
     use thalweg_models::models::glacier::ICE;
 
     fn terrain(rows: usize, cols: usize, height: impl Fn(usize, usize) -> f64) -> Terrain {

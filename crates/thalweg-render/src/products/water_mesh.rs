@@ -6,10 +6,9 @@ use crate::products::mesh::{Mesh, MeshOptions, MeshPoints};
 use crate::products::ribbon::{Bank, ribbon};
 use crate::products::rtin::{HeightNet, Rim, coarsened};
 use crate::products::streams::{StreamReach, reaches, threshold};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{DISCHARGE, Terrain};
+use thalweg_core::terrain::DISCHARGE;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::hydraulic;
 use thalweg_rivers::drawn;
 use thalweg_rivers::ribbon::shore;
@@ -242,7 +241,7 @@ fn connect(streams: &[StreamReach], courses: &mut [Course]) {
 mod tests {
     use super::*;
     use crate::products::mesh::Up;
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::Grid;
     use thalweg_core::terrain::{Cells, POOL};
 
     /// A valley that falls southward into a lake, whose shore is the sea's too further on.

@@ -11,8 +11,7 @@ use crate::pictures::colour::Rgb;
 use crate::pictures::light::{Sun, gradient, lambert, normal};
 use crate::pictures::picture::Picture;
 use crate::pictures::png_file::write_png;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Error, Field, Result};
 
 /// What a tile's pixels say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

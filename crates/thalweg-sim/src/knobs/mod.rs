@@ -9,11 +9,10 @@ use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use crate::recipe::{From, Recipe, Stage, When};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::range::check_range;
 use thalweg_core::declare::params::{Knob, KnobPower, Param, ParamKind, Scaling, Value};
 use thalweg_core::terrain::GROUND;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Height, Result};
 use thalweg_models::model::Blend;
 use thalweg_models::models;
 use thalweg_models::rocks::Rock;

@@ -2,10 +2,7 @@
 
 use crate::sketch::line::{Line, Place, is_inside};
 use crate::sketch::{Sketch, SketchFeature, SketchKind};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_flow::{Drainage, Land};
 
 /// How far from a river's line water may run, in cells of the first level.

@@ -3,10 +3,7 @@
 use crate::sketch::kept::{relief, value_at};
 use crate::sketch::line::{Closest, Line, Place};
 use crate::sketch::{SketchFeature, SketchKind};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Grid, Height, Terrain};
 
 /// Ground as means over cells of the first level, read between their middles.
 pub struct Low {

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::products::measure::MeasureSettings;
     use crate::products::measure::network::Link;
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::Grid;
 
     fn link(next: Option<usize>, kilometres: f64, area: f64) -> Link {
         Link { cells: vec![0], next, length: 1e3 * kilometres, area, order: 0, whole: true }
