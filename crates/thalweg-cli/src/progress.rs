@@ -12,6 +12,27 @@ use crate::console::Voice;
 /// The shortest time between two lines of progress.
 const THROTTLE: Duration = Duration::from_millis(250);
 
+/// A bar on a terminal, where one is to be shown. It is cleared when it is dropped: whatever is said next must not stand behind it.
+struct Bar(Option<ProgressBar>);
+
+impl Bar {
+    fn new(voice: Voice, template: &str, length: u64) -> Self {
+        let is_shown = !voice.json && !voice.quiet && std::io::stderr().is_terminal();
+        Self(is_shown.then(|| {
+            let style = ProgressStyle::with_template(template);
+            ProgressBar::new(length).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        }))
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// The parts of a work, one after the other.
 pub struct Phases {
     voice: Voice,
@@ -19,25 +40,27 @@ pub struct Phases {
     done: u64,
     all: u64,
     label: &'static str,
-    bar: Option<ProgressBar>,
+    bar: Bar,
 }
 
 impl Phases {
     /// Of `all` parts none yet.
     pub fn new(voice: Voice, all: u64) -> Self {
-        let shown = !voice.json && !voice.quiet && std::io::stderr().is_terminal();
-        let bar = shown.then(|| {
-            let style = ProgressStyle::with_template("{msg:20} {wide_bar} {pos}/{len}");
-            ProgressBar::new(all).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        Self { voice, start: Instant::now(), done: 0, all, label: "", bar }
+        Self {
+            voice,
+            start: Instant::now(),
+            done: 0,
+            all,
+            label: "",
+            bar: Bar::new(voice, "{msg:20} {wide_bar} {pos}/{len}", all),
+        }
     }
 
     /// Ends the part before, if there is one, and begins another.
     pub fn begin(&mut self, label: &'static str) {
         self.step();
         self.label = label;
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = &self.bar.0 {
             bar.set_message(label);
             bar.set_position(self.done);
         }
@@ -68,37 +91,23 @@ impl Phases {
     }
 }
 
-impl Drop for Phases {
-    fn drop(&mut self) {
-        // Whatever is said next must not stand behind a bar.
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
 /// What is counted, one thing after the other.
 pub struct Counting {
     voice: Voice,
     start: Instant,
     last: Option<Instant>,
-    bar: Option<ProgressBar>,
+    bar: Bar,
 }
 
 impl Counting {
     /// Nothing counted yet.
     pub fn new(voice: Voice) -> Self {
-        let shown = !voice.json && !voice.quiet && std::io::stderr().is_terminal();
-        let bar = shown.then(|| {
-            let style = ProgressStyle::with_template("{msg:36} {wide_bar} {pos}/{len}");
-            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        Self { voice, start: Instant::now(), last: None, bar }
+        Self { voice, start: Instant::now(), last: None, bar: Bar::new(voice, "{msg:36} {wide_bar} {pos}/{len}", 0) }
     }
 
     /// So many of all are done.
     pub fn step(&mut self, label: &str, [done, all]: [u64; 2]) {
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = &self.bar.0 {
             bar.set_message(label.to_string());
             bar.set_length(all);
             bar.set_position(done);
@@ -119,15 +128,6 @@ impl Counting {
             "all": all,
             "seconds": seconds,
         }));
-    }
-}
-
-impl Drop for Counting {
-    fn drop(&mut self) {
-        // Whatever is said next must not stand behind a bar.
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
     }
 }
 

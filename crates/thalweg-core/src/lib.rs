@@ -3,12 +3,12 @@
 //! Every other crate of the workspace uses these types and defines no second one for the same concept.
 //!
 //! ```
-//! use thalweg_core::terrain::{Terrain, grid::Grid};
+//! use thalweg_core::{Grid, Terrain};
 //!
 //! let grid = Grid::new([2, 3], 10.0)?;
 //! let terrain = Terrain::from_metres(grid, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])?;
 //! assert_eq!(terrain.ground[(1, 2)].metres(), 5.0);
-//! # Ok::<(), thalweg_core::base::error::Error>(())
+//! # Ok::<(), thalweg_core::Error>(())
 //! ```
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -17,3 +17,9 @@
 pub mod base;
 pub mod declare;
 pub mod terrain;
+
+pub use base::error::{Error, Result};
+pub use terrain::field::{Field, Size};
+pub use terrain::grid::{Edge, Georeference, Grid, Topology};
+pub use terrain::height::Height;
+pub use terrain::{Cell, CellRect, Terrain};

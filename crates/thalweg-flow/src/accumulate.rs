@@ -6,9 +6,7 @@ use rayon::prelude::*;
 use crate::near::{NEIGHBOURS, Near, whole};
 use crate::{D8, Directions, PIT, VOID};
 use thalweg_core::base::cast::share_of;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Topology;
+use thalweg_core::{Error, Field, Result, Topology};
 
 /// Number of cells that drain through each cell, itself among them; 0 where there is no data.
 pub fn cells(directions: &Directions) -> Field<u32> {

@@ -2,8 +2,7 @@
 
 use crate::streams::check;
 use crate::{D8, Directions, Land, Neighbourhood, OUT, VOID};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Error, Field, Result};
 
 /// The basin of each land cell: all that drain to one outlet share a number, from 1 on in the order in which rows from
 /// the north, and columns from the west, first meet a basin; 0 in the sea, where there is no data, and for

@@ -5,9 +5,8 @@ use std::collections::BinaryHeap;
 
 use crate::depressions::{OUTSIDE, number_pits};
 use crate::{Directions, Land, Part, d8, lot};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Error, Field, Height, Result};
 
 /// How far breaching may go; [`Limits::default`] sets none.
 #[derive(Debug, Clone, Copy, PartialEq)]

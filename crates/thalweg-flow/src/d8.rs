@@ -5,8 +5,7 @@ use rayon::prelude::*;
 
 use crate::near::{BLOCK, Block, HERE, NEIGHBOURS, Near, WALL, block, heights, whole};
 use crate::{Directions, Land, OUT, PIT, Part, VOID, flats};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Topology;
+use thalweg_core::{Field, Topology};
 
 /// For each cell the neighbour of steepest descent (O'Callaghan & Mark 1984, doi:10.1016/S0734-189X(84)80011-0): the
 /// greatest fall over distance, compared exactly; equals by [`Land::pick`].

@@ -3,9 +3,7 @@
 use crate::basins::spread;
 pub use crate::spill_cells::OUTSIDE;
 use crate::{Directions, Land, PIT, Part, d8, lot, spill_cells};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Edge;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Field, Height};
 
 /// All depressions of a land: a forest of binary trees.
 ///

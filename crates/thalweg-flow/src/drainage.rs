@@ -3,9 +3,7 @@
 use std::cell::OnceCell;
 
 use crate::{Directions, Land, accumulate, d8, fill, flats};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Result};
 
 /// The filled surface of a land and where its water goes; what gathers, and in which order, is worked out when first asked for.
 ///

@@ -5,8 +5,7 @@ use rayon::prelude::*;
 use crate::passes::{self, Pass};
 use crate::pit_basins::{self, PitBasins};
 use crate::{Land, Part};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height};
 
 /// The lowest surface, nowhere under the ground, from every cell of which a path leads out that never rises: each
 /// depression filled to its spill level, flat.

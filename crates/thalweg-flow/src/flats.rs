@@ -3,8 +3,7 @@
 use rayon::prelude::*;
 
 use crate::{D8, Directions, Land, PIT, VOID};
-use thalweg_core::terrain::grid::Topology;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Height, Topology};
 
 /// Leads the cells of flats to where these end: towards lower ground, and away from higher.
 ///

@@ -3,9 +3,7 @@
 use std::f64::consts::FRAC_PI_4;
 
 use crate::{D8, Directions, Land, VOID, leads_to};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Topology;
+use thalweg_core::{Error, Field, Result, Topology};
 
 /// The angle of a cell from which water goes to no neighbour: it leaves there, stays there, or there is no data.
 pub const NONE: f32 = -1.0;
@@ -227,8 +225,7 @@ mod tests {
     use super::*;
     use crate::d8;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height};
 
     /// The same of the eight facets side by side.
     fn plain(land: &Land<'_>, directions: &Directions, [i, j]: [usize; 2]) -> Option<f32> {

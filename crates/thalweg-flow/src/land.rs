@@ -3,11 +3,7 @@
 use rayon::prelude::*;
 
 use crate::{Neighbourhood, lot};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Error, Field, Grid, Height, Result, Terrain};
 
 /// Ground, what is outside, and where water leaves.
 #[derive(Debug, Clone, Copy)]

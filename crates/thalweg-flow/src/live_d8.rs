@@ -4,8 +4,7 @@ use rayon::prelude::*;
 
 use crate::d8::{self, Descent};
 use crate::{Directions, Land, PIT, Part, flats};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Field, Grid};
 
 /// Rows that one task looks at, at least: each reads those beside it.
 const PIECE: usize = 16;
@@ -101,8 +100,8 @@ impl LiveD8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::Height;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::height::Height;
 
     #[test]
     fn renewed_directions_equal_those_made_anew() {

@@ -4,11 +4,8 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use crate::{D8, Directions, Land, VOID};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::power::{exp2, log2};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Topology;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Field, Height, Result, Topology};
 
 /// What gathered along all ways down.
 #[derive(Debug, Clone)]
@@ -278,7 +275,7 @@ mod tests {
     use super::*;
     use crate::{OUT, d8, downstream, fill};
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::grid::{Edge, Grid};
+    use thalweg_core::{Edge, Grid};
 
     /// A small land with ties and flats, missing data and closed edges.
     fn random(n: u64) -> (Grid, Field<Height>, Option<Field<bool>>) {

@@ -3,9 +3,7 @@
 use multiversion::multiversion;
 
 use crate::{D8, Part};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Topology;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Topology};
 
 /// Columns worked on together: whole vectors on every machine.
 pub const BLOCK: usize = 16;

@@ -3,10 +3,8 @@
 use crate::breach::{Allowance, breach_hollows};
 use crate::depressions::stand_in;
 use crate::{Directions, Drainage, Land, Neighbourhood, OUT, Part, accumulate, d8, fill};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Topology;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Error, Field, Height, Result, Topology};
 
 /// The least fall from a cell to the next where the ground was level or rose, in units: 0.5 mm. That is a step of `f32` between
 /// 4096 and 8192 m, so that a fall is still one when heights have been rounded to that.

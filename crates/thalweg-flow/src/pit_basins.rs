@@ -9,9 +9,7 @@ use rayon::prelude::*;
 use crate::near::{BLOCK, HERE, NEIGHBOURS, Near, WALL, block, heights, whole};
 use crate::passes::{self, OUTSIDE_BASIN, Pass};
 use crate::{D8, Land, Part};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Topology;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Topology};
 
 /// Cells of a band: what one task labels, small enough for a core's own cache.
 const BAND: usize = 1 << 17;

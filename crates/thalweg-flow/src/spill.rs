@@ -4,9 +4,7 @@ use rayon::prelude::*;
 
 use crate::Land;
 use crate::depressions::{Depression, Hierarchy, OUTSIDE};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Field, Height, Result, Size};
 
 /// Water at rest.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::near::{BLOCK, HERE, NEIGHBOURS, Near, WALL, block, heights, whole};
 use crate::{Land, Part, lot};
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 
 /// The label of a cell from which water leaves the land without passing a pit, or which has no data.
 pub const OUTSIDE: u32 = u32::MAX;

@@ -6,8 +6,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::d8::D8;
 #[cfg(doc)]
 use thalweg_core::terrain::d8::{OUT, PIT, VOID};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Grid, Topology};
+use thalweg_core::{Field, Grid, Topology};
 
 /// For each cell the code of the neighbour that it drains to, 0 to 7 (see [`D8`]), or [`OUT`], [`PIT`] or [`VOID`],
 /// with the topology that says which cell that neighbour is.

@@ -163,9 +163,7 @@ pub fn from_esri(codes: &Field<u8>, looped: [bool; 2]) -> Result<Directions> {
 /// When directions and areas are not of one size, θ is not within 0 to 2, or A₀ not above 0 and finite.
 pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, reference: f64) -> Result<Field<f64>> {
     check("areas", areas, directions.size())?;
-    if !(0.0..=2.0).contains(&theta) {
-        return Err(Error::value("theta", theta, "0 to 2"));
-    }
+    check_range("theta", theta, 0.0..=2.0)?;
     if !(reference > 0.0 && reference.is_finite()) {
         return Err(Error::value("reference area", reference, "more than 0, finite"));
     }
@@ -223,7 +221,7 @@ mod tests {
     use super::*;
     use crate::{PIT, d8, fill};
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::grid::{Edge, Grid};
+    use thalweg_core::{Edge, Grid};
 
     /// Directions drawn as arrows: `>` `v` `<` `^`, diagonals `3` (SE) `1` (SW) `7` (NW) `9` (NE), `o` out, `.` no data.
     pub fn drawn(rows: &[&str]) -> Directions {

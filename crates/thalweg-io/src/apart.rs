@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::atomic::folder_of;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
+use thalweg_core::{Error, Result};
 
 /// Refuses files to be written that are read too, or that are one another.
 ///

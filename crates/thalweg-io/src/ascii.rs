@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::{Raster, Samples, check_size};
+use thalweg_core::Georeference;
 use thalweg_core::base::names;
-use thalweg_core::terrain::grid::{Georeference, PixelIs};
+use thalweg_core::terrain::grid::PixelIs;
 
 const KEYS: [&str; 10] =
     ["ncols", "nrows", "xllcorner", "yllcorner", "xllcenter", "yllcenter", "cellsize", "dx", "dy", "nodata_value"];

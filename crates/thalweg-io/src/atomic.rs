@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::disk::{self, File};
 use super::store::FilePath;
 pub(super) use super::store::folder_of;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// Writes a file through a temporary one beside it, which takes its name once all is on the disk.
 ///

@@ -3,12 +3,10 @@
 use std::path::Path;
 
 use super::raster::each_alike;
-use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, read};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Size;
+use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, WindowedMap as _, read};
+use thalweg_core::terrain::CellType;
 use thalweg_core::terrain::filter::{Axis, Kernel};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{CellRect, CellType};
+use thalweg_core::{CellRect, Error, Grid, Result, Size};
 use thalweg_models::models::Models;
 use thalweg_render::products::resample::resampled;
 
@@ -100,7 +98,7 @@ pub fn resample_classes(raster: &Raster, size: Size) -> Result<Raster> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::grid::Georeference;
+    use thalweg_core::Georeference;
 
     #[test]
     fn no_class_is_made_up() {

@@ -2,9 +2,7 @@
 
 use super::raster::{Nearest, both, each};
 use super::{SampleType, Samples};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Size;
-use thalweg_core::terrain::{Cell, CellRect};
+use thalweg_core::{Cell, CellRect, Error, Result, Size};
 
 impl Samples {
     /// `n` times `value`, as near as the type comes to it: of whole numbers the nearest within the type's range, 0 for NaN.

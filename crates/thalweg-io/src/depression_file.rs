@@ -4,9 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::place::Place;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Error, Grid, Result};
 use thalweg_render::products::nested::NestedDepression;
 
 /// The names of the columns.

@@ -8,8 +8,8 @@
 
 use rayon::prelude::*;
 
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height, Size};
 
 /// Gradient steps on each level.
 const SWEEPS: usize = 80;

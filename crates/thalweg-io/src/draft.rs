@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::atomic::{folder_of, write_text};
 use super::staging::{self, Staging};
 use super::store::FilePath;
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_core::base::names::to_text;
 
 /// What a writer of several files left.
@@ -156,7 +156,7 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::error::Error;
+    use thalweg_core::Error;
 
     #[test]
     fn a_draft_is_there_as_a_whole_or_not_at_all() {

@@ -1,6 +1,7 @@
 //! GeoTIFF's tags: from and to a [`Georeference`], and what their keys hold (OGC GeoTIFF 1.1, 2019).
 
-use thalweg_core::terrain::grid::{Georeference, PixelIs};
+use thalweg_core::Georeference;
+use thalweg_core::terrain::grid::PixelIs;
 
 /// The geo tags as they stand in a file; empty where a tag is missing.
 #[derive(Debug, Default)]

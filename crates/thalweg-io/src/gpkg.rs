@@ -11,8 +11,8 @@ use rusqlite::{Connection, params, params_from_iter};
 use serde_json::Value;
 
 use super::{FilePath, atomic};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names;
+use thalweg_core::{Error, Result};
 
 /// What a file must say first: that it is a GeoPackage, and of which edition.
 const MARKS: &str = "PRAGMA application_id = 1196444487; PRAGMA user_version = 10400;";

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::layer::cell_words;
 use super::{Raster, SampleType, Sidecar, Unit};
-use thalweg_core::terrain::height::{Height, NO_HEIGHT};
+use thalweg_core::Height;
+use thalweg_core::terrain::height::NO_HEIGHT;
 
 /// Heights of the lowest and highest code of an unscaled file of which nothing else is known, in metres.
 pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];

@@ -3,11 +3,8 @@
 use std::path::Path;
 
 use super::{FilePath, Raster, SampleType, read};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellType, Cells, LayerSpec, Terrain};
+use thalweg_core::terrain::{CellType, Cells, LayerSpec};
+use thalweg_core::{Error, Field, Grid, Height, Result, Terrain};
 
 /// Reads a layer of kind `spec` for a terrain of this grid.
 ///

@@ -86,12 +86,11 @@ pub use textures::{check_textures, draft_textures, texture_files};
 pub use thalweg_core::terrain::grid::MAX_CELLS;
 pub use tiff::{Overviews, TiffWindows, write_cog};
 pub use units::Unit;
-pub use windows::{FileWindows, VrtWindows};
+pub use windows::{MapInMemory, VrtWindows, WindowedMap, open_windows};
 pub use world_file::{MapPixels, save_world_file};
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{Error, Result, Size};
 
 /// The longest file of samples that is read: [`MAX_CELLS`] of 64 bits, twice.
 const MAX_BYTES: u64 = 16 * MAX_CELLS;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::atomic::atomic;
 use super::draft::{Draft, Saved};
 use super::picture::save_picture;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_render::products::glb::{Glb, GlbOptions};
 use thalweg_render::products::mesh::Up;
 use thalweg_render::products::mesh_files::{write_mtl, write_obj_scene, write_ply, write_stl};

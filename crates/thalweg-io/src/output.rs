@@ -8,7 +8,7 @@ use super::atomic::try_folder;
 use super::disk;
 use super::staging::unclaimed;
 use super::{FilePath, Format, SampleType};
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// Whether a file can be written at `path`: its folder takes new files, and no other thing stands in its place.
 ///

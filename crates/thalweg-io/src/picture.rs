@@ -4,8 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use super::{FilePath, atomic};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_models::process::forest::Forest;
 use thalweg_render::pictures::bands::ShadedMap;
 use thalweg_render::pictures::picture::Picture;

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::{geokeys, save};
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::Grid;
 
 /// Where cells lie.
 pub(super) struct Place {

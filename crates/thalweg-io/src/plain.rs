@@ -8,8 +8,8 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use crate::store::FilePath;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
+use thalweg_core::{Error, Result};
 
 /// Opens a plain file; returns it with its length in bytes.
 ///

@@ -6,9 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use thalweg_core::base::error::Error;
-use thalweg_core::terrain::field::Size;
-use thalweg_core::terrain::grid::Georeference;
+use thalweg_core::{Error, Georeference, Size};
 
 /// The type of a file's samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -8,10 +8,8 @@ use serde_json::{Value, json};
 use super::apart::apart;
 use super::rivers::save_network;
 use super::{Draft, MapPixels, Saved, atomic, output, save_picture, save_world_file};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Error, Field, Height, Result, Size, Terrain};
 use thalweg_render::pictures::picture::{Picture, size_within};
 use thalweg_render::pictures::rivers::draw_lines;
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, shade};
@@ -200,8 +198,8 @@ pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::Grid;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::grid::Grid;
     use thalweg_flow::Land;
     use thalweg_rivers::{Design, Site, carve, plan};
 

@@ -6,11 +6,9 @@ use rayon::prelude::*;
 
 use super::sidecar::{ByteOrder, Engines, RowOrder};
 use super::{FilePath, Format, Overviews, Raster, SampleType, Samples, Sidecar, check_sample, geokeys, write_as};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Georeference, Grid, PixelIs};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, Terrain};
+use thalweg_core::terrain::Cells;
+use thalweg_core::terrain::grid::PixelIs;
+use thalweg_core::{Error, Field, Georeference, Grid, Height, Result, Terrain};
 
 /// What stands for no data if nothing else does: the first of these that lies among no heights, and NaN if all do. `f32` holds them exactly.
 const NODATA: [f64; 4] = [-9999.0, -32_768.0, f32::MIN as f64, f32::MAX as f64];

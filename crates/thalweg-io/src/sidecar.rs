@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{FilePath, SampleType, atomic, plain};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{Error, Result, Size};
 
 /// The longest sidecar that is read; ours have under a thousand bytes.
 const MAX_BYTES: u64 = 1 << 16;

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::atomic::{Temporary, folder_of, sweep, write_text};
 use super::disk;
 use super::store::FilePath;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::{from_text, shown, to_text};
+use thalweg_core::{Error, Result};
 
 /// Name of the list of a folder's files while their change is under way.
 pub const JOURNAL: &str = ".thalweg-journal.json";

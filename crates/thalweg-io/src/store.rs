@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// Where files are kept.
 #[derive(Debug, Clone, Default)]
@@ -233,8 +233,7 @@ from_paths!(&Path, &PathBuf, &str, String, &String, OsString, &OsStr);
 mod tests {
     use super::*;
     use crate::{LoadOptions, SaveOptions, atomic, load, save};
-    use thalweg_core::terrain::Terrain;
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::{Grid, Terrain};
 
     #[test]
     fn a_terrain_is_written_into_memory_as_onto_the_disk_and_read_from_there() {

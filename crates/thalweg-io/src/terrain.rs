@@ -9,11 +9,8 @@ pub use super::heights::{DEFAULT_HEIGHT, LoadOptions};
 pub use super::save::{SaveOptions, save, save_layer, save_layer_as};
 use super::units::{self, Problem, Said, Unit};
 use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Georeference, Grid};
-use thalweg_core::terrain::height::{Height, NO_HEIGHT};
+use thalweg_core::terrain::height::NO_HEIGHT;
+use thalweg_core::{Error, Field, Georeference, Grid, Height, Result, Terrain};
 
 /// Side of a cell in metres where nothing else is known: 1000 m of relief then look like mountains on a common size.
 pub const DEFAULT_CELL: f64 = 10.0;

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use super::draft::{Draft, Saved};
 use super::{atomic, output};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Error, Field, Result};
 use thalweg_render::pictures::colour::Linear;
 use thalweg_render::pictures::png_file::write_png;
 use thalweg_render::products::textures::maps::{FASTEST, sharpest};

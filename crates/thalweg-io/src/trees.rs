@@ -11,10 +11,8 @@ use csv::StringRecord;
 use super::features::Collection;
 use super::place::{Place, unnamed};
 use super::{FilePath, atomic, plain};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::{memory, names};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Error, Grid, Result, Terrain};
 use thalweg_models::process::forest::{self, KINDS, Tree};
 
 /// The columns of a table, and what a feature's properties are called, but for the coordinates.
@@ -200,9 +198,7 @@ fn next(table: &mut csv::Reader<impl Read>, row: &mut StringRecord, path: &Path)
 mod tests {
     use super::*;
     use serde_json::json;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Georeference;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Field, Georeference, Height};
 
     fn land(georeference: Option<Georeference>) -> Terrain {
         let grid = Grid { georeference, ..Grid::new([30, 40], 10.0).unwrap() };

@@ -7,9 +7,7 @@ use std::path::PathBuf;
 
 use super::place::Place;
 use super::{FilePath, write_text};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Size;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Grid, Result, Size};
 use thalweg_render::pictures::picture::size_within;
 
 /// Which cells the pixels of a map show, in rows and columns from the terrain's north-western corner.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
+use thalweg_core::{Error, Result};
 
 /// Endings of files that are compressed in themselves.
 const PACKED: [&str; 4] = ["png", "tif", "exr", "fgb"];

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::params::Knob;
+use thalweg_core::{Error, Result};
 
 /// What land is made of.
 #[derive(Debug, PartialEq)]

@@ -12,8 +12,7 @@ use crate::fractal::Warp;
 use crate::gradient;
 use crate::octave::{Octave, Period, Plane};
 use thalweg_core::base::rng::Key;
-use thalweg_core::choice;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Grid, choice};
 
 choice! {
     /// Which distance is the value. Its unit is the side of a square of the lattice.

@@ -2,7 +2,7 @@
 
 use crate::gradient;
 use crate::octave::Octave;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::Grid;
 
 /// Samples of a row that are computed together. Their positions are counted from an anchor at a world column that is
 /// a multiple of this, so a value never depends on where a window begins.

@@ -10,8 +10,7 @@ use crate::chunk::{CHUNK, Chunk, STILL, add, evaluate, for_chunks};
 use crate::gradient::{DEVIATION, MEAN_ABS};
 use crate::octave::{Octave, Plane};
 use thalweg_core::base::rng::Key;
-use thalweg_core::choice;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Grid, choice};
 
 choice! {
     /// How octaves of noise are shaped before they are added.

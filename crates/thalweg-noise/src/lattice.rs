@@ -8,8 +8,7 @@
 use std::ops::Range;
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Field, Grid};
 
 /// Where a new point takes its mean from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! [`Octave`]: one turned, shifted and scaled copy of a noise's lattice. [`Plane`]: what it is laid over.
 
+use thalweg_core::Grid;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::grid::Grid;
 
 /// The golden angle in radians: no few multiples of it come near each other, or near a quarter turn.
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;

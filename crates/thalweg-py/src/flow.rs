@@ -18,6 +18,9 @@ use crate::recipe::edges_of;
 
 type Any<'py> = Bound<'py, PyAny>;
 
+/// An array, or what went wrong.
+type ArrayResult<'py> = PyResult<Any<'py>>;
+
 /// Whether rows and columns are looped.
 type Looped = [bool; 2];
 
@@ -32,7 +35,7 @@ fn land<'a>(terrain: &'a Terrain, outlets: &'a [[usize; 2]]) -> Result<Land<'a>>
 
 /// Heights with each depression filled to its spill level.
 #[pyfunction]
-pub fn fill<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, narrow: bool) -> PyResult<Any<'py>> {
+pub fn fill<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, narrow: bool) -> ArrayResult<'py> {
     let filled = work(py, || Ok(flow::fill::fill(&land(terrain, &outlets)?)))?;
     metres(py, &filled, terrain.0.nodata.as_ref(), narrow)
 }
@@ -55,7 +58,7 @@ pub fn breach<'py>(
 
 /// ESRI's codes of the steepest descent, on the filled surface or on the ground as it is.
 #[pyfunction]
-pub fn d8<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, filled: bool) -> PyResult<Any<'py>> {
+pub fn d8<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, filled: bool) -> ArrayResult<'py> {
     let codes = work(py, || {
         let land = land(terrain, &outlets)?;
         let directions = if filled { Drainage::of(&land).into_parts().1 } else { flow::d8::directions(&land) };
@@ -66,7 +69,7 @@ pub fn d8<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, filled: boo
 
 /// Angles of D∞ on the filled surface.
 #[pyfunction]
-pub fn dinf<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> PyResult<Any<'py>> {
+pub fn dinf<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> ArrayResult<'py> {
     let angles = work(py, || {
         let land = land(terrain, &outlets)?;
         let drainage = Drainage::of(&land);
@@ -83,7 +86,7 @@ pub fn accumulate<'py>(
     directions: &Any<'py>,
     looped: Looped,
     weights: Option<&Any<'py>>,
-) -> PyResult<Any<'py>> {
+) -> ArrayResult<'py> {
     let codes = bytes(directions)?;
     let Some(weights) = weights else {
         let cells = work(py, || Ok(gather::cells(&streams::from_esri(&codes, looped)?)))?;
@@ -107,7 +110,7 @@ pub fn multiple<'py>(
     outlets: Outlets,
     exponent: Option<f64>,
     weights: Option<&Any<'py>>,
-) -> PyResult<Any<'py>> {
+) -> ArrayResult<'py> {
     let weights = weights.map(reals).transpose()?;
     let sums = work(py, || {
         let land = land(terrain, &outlets)?;
@@ -147,7 +150,7 @@ pub fn looped(edges: &Any<'_>) -> PyResult<Looped> {
 
 /// Numbers of the basins, from 1.
 #[pyfunction]
-pub fn basins<'py>(py: Python<'py>, terrain: &Terrain, directions: &Any<'py>) -> PyResult<Any<'py>> {
+pub fn basins<'py>(py: Python<'py>, terrain: &Terrain, directions: &Any<'py>) -> ArrayResult<'py> {
     let (codes, looped) = (bytes(directions)?, terrain.0.grid.topology().looped);
     let basins = work(py, || flow::basins::basins(&Land::of(&terrain.0), &streams::from_esri(&codes, looped)?))?;
     array(py, basins)
@@ -161,7 +164,7 @@ pub fn orders<'py>(
     looped: Looped,
     streams: &Any<'py>,
     shreve: bool,
-) -> PyResult<Any<'py>> {
+) -> ArrayResult<'py> {
     let (codes, mask) = (bytes(directions)?, bytes(streams)?);
     let orders = work(py, || {
         let (directions, mask) = (streams::from_esri(&codes, looped)?, mask.map(|on| *on != 0));
@@ -177,7 +180,7 @@ pub fn upstream_length<'py>(
     directions: &Any<'py>,
     looped: Looped,
     cell_size: f64,
-) -> PyResult<Any<'py>> {
+) -> ArrayResult<'py> {
     let codes = bytes(directions)?;
     let lengths = work(py, || Ok(streams::upstream_length(&streams::from_esri(&codes, looped)?, cell_size)))?;
     array(py, lengths)
@@ -190,7 +193,7 @@ pub fn outlet_distance<'py>(
     directions: &Any<'py>,
     looped: Looped,
     cell_size: f64,
-) -> PyResult<Any<'py>> {
+) -> ArrayResult<'py> {
     let codes = bytes(directions)?;
     let lengths = work(py, || Ok(streams::outlet_distance(&streams::from_esri(&codes, looped)?, cell_size)))?;
     array(py, lengths)
@@ -206,7 +209,7 @@ pub fn chi<'py>(
     cell_size: f64,
     theta: f64,
     reference: f64,
-) -> PyResult<Any<'py>> {
+) -> ArrayResult<'py> {
     let (codes, areas) = (bytes(directions)?, reals(areas)?);
     let chi = work(py, || streams::chi(&streams::from_esri(&codes, looped)?, &areas, cell_size, theta, reference))?;
     array(py, chi)
@@ -214,7 +217,7 @@ pub fn chi<'py>(
 
 /// Steepness in m^(2θ) on the filled surface; NaN where there is no data.
 #[pyfunction]
-pub fn ksn<'py>(py: Python<'py>, terrain: &Terrain, theta: f64) -> PyResult<Any<'py>> {
+pub fn ksn<'py>(py: Python<'py>, terrain: &Terrain, theta: f64) -> ArrayResult<'py> {
     let ksn = work(py, || {
         let (drainage, grid) = (Drainage::of(&land(terrain, &[])?), &terrain.0.grid);
         let areas = drainage.cells().map(|n| f64::from(*n) * grid.cell_area());

@@ -1,6 +1,7 @@
 //! Noise, as a function of the place.
 
 use pyo3::prelude::*;
+use thalweg::base::range::check_range;
 use thalweg::base::rng::Key;
 use thalweg::declare::params::{ParamType, Written};
 use thalweg::noise::fractal::{Fractal, FractalKind, FractalSettings};
@@ -25,16 +26,12 @@ pub fn fractal<'py>(
     seed: u64,
     origin: [i64; 2],
 ) -> PyResult<Bound<'py, PyAny>> {
-    let within = |name: &str, value: f64, [low, high]: [f64; 2]| match (low..=high).contains(&value) {
-        true => Ok(()),
-        false => Err(raised(Error::value(name, value, format!("{low} to {high}")))),
-    };
-    within("octaves", octaves.into(), [1.0, 24.0])?;
-    within("wavelength", wavelength, [1e-2, 1e8])?;
-    within("gain", gain, [0.0, 1.0])?;
-    within("lacunarity", lacunarity, [1.1, 8.0])?;
+    check_range("octaves", f64::from(octaves), 1.0..=24.0).map_err(raised)?;
+    check_range("wavelength", wavelength, 1e-2..=1e8).map_err(raised)?;
+    check_range("gain", gain, 0.0..=1.0).map_err(raised)?;
+    check_range("lacunarity", lacunarity, 1.1..=8.0).map_err(raised)?;
     for n in origin {
-        within("origin", n as f64, [-1e9, 1e9])?;
+        check_range("origin", n as f64, -1e9..=1e9).map_err(raised)?;
     }
     let allowed = FractalKind::kind(..);
     let kind = FractalKind::parse(&Written::from(kind), &allowed)

@@ -1,13 +1,12 @@
 //! [`Run`]: a recipe at work. The loop is Python's: it sees signals between two steps.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value as Json;
-use thalweg::io::{Format, LoadOptions, decode, terrain_of};
-use thalweg::presets::ELEVATION_MODEL;
+use thalweg::presets;
 use thalweg::terrain::GROUND;
 
 use crate::array::{layer, metres};
@@ -37,16 +36,6 @@ impl Run {
     }
 }
 
-/// The run of a recipe over the elevation model that comes with the presets.
-fn over_own(recipe: thalweg::Recipe) -> thalweg::Result<thalweg::Run> {
-    let (name, bytes) = ELEVATION_MODEL;
-    let path = Path::new(name);
-    let raster = decode(Format::of(path)?, bytes, None).map_err(|error| error.of_file(path))?;
-    let loaded = terrain_of(path, raster, None, &LoadOptions::default())?;
-    let terrain = recipe.over(loaded.terrain)?;
-    thalweg::Run::over(recipe, terrain)
-}
-
 #[pymethods]
 impl Run {
     /// A run from the recipe's own start, or over a terrain.
@@ -60,7 +49,7 @@ impl Run {
                 recipe.check_memory(&terrain.grid)?;
                 thalweg::Run::over(recipe, Arc::unwrap_or_clone(terrain))
             }
-            None if own_model => over_own(recipe),
+            None if own_model => presets::run_over_model(recipe),
             None => {
                 if recipe.dem().is_none() {
                     recipe.check_memory(&recipe.grid()?)?;

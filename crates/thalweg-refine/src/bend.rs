@@ -8,8 +8,7 @@
 use rayon::prelude::*;
 
 use crate::Sand;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Size};
 use thalweg_flow::{Drainage, downstream};
 use thalweg_noise::gradient::noise;
 

@@ -6,11 +6,8 @@ use std::sync::{Arc, OnceLock};
 use crate::paths::{RIVER, SEA};
 use crate::plane::{Part, Plane};
 use crate::{creep, rise, shore};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{CellRect, Error, Field, Height, Result};
 use thalweg_flow::OUT;
 
 /// The farthest that an operator may look, in cells.

@@ -1,6 +1,6 @@
 //! [`Ledger`]: what each operator of a level gave to the ground and took from it.
 
-use thalweg_core::terrain::height::Height;
+use thalweg_core::Height;
 
 /// What changes the ground of a level, in its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,11 +113,6 @@ impl Ledger {
     /// What the ground has more on finer cells, without anything having moved: all that is neither eroded nor deposited.
     pub fn added(&self) -> i128 {
         self.after() - self.before + self.carried_out()
-    }
-
-    /// What an operator gave less what it took, in the same units.
-    pub fn net(&self, operator: Operator) -> i128 {
-        self.given[operator as usize] - self.taken[operator as usize]
     }
 }
 

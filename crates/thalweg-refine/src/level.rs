@@ -14,7 +14,6 @@ use crate::{
     sand, smooth, tree, water,
 };
 use thalweg_core::base::cast;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::CellRect;

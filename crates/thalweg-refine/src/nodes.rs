@@ -5,8 +5,7 @@ use crate::rock::Rock;
 use crate::{Frame, LocalWindow, Rules, beds};
 use thalweg_core::base::cast;
 use thalweg_core::base::power::log2;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{CellRect, Height};
 use thalweg_flow::{D8, OUT};
 use thalweg_noise::gradient::{mix, noise};
 

@@ -9,7 +9,7 @@ use multiversion::multiversion;
 use crate::Frame;
 use crate::nodes::{Kind, Node, Nodes, next};
 use crate::plane::{LANES, Part, Plane, put, take};
-use thalweg_core::terrain::CellRect;
+use thalweg_core::CellRect;
 use thalweg_flow::{D8, OUT};
 
 /// A river's cell.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use thalweg_core::terrain::CellRect;
+use thalweg_core::CellRect;
 use thalweg_flow::D8;
 
 /// Stands in the pads of heights: higher than all ground.

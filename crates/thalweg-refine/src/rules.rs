@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::Joins;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::Result;
 use thalweg_core::base::power::{exp2, log2};
+use thalweg_core::base::range::check_range;
 use thalweg_noise::strata::StandingBeds;
 
 thalweg_core::with_defaults! {
@@ -84,46 +85,27 @@ impl Rules {
     /// # Errors
     /// When a number is out of the range that its field says, naming it. Beds and joined operators are not looked at.
     pub fn check(&self) -> Result<()> {
-        let numbers = [
-            ("local.roughness", self.roughness, [0.0, 4.0]),
-            ("local.time", self.time, [0.0, 100.0]),
-            ("local.uplift", self.uplift, [0.0, 1.0]),
-            ("local.balance", self.balance, [0.1, 1e4]),
-            ("local.exponent", self.exponent, [0.0, 2.0]),
-            ("local.grain", self.grain, [0.0, 2.0]),
-            ("local.limit", self.limit, [0.01, 100.0]),
-            ("local.creep", self.creep, [0.0, 1.0]),
-            ("local.hillslope", self.hillslope, [0.0, 1e6]),
-            ("local.floor", self.floor, [0.0, 1.0]),
-            ("local.rise", self.rise, [0.0, 1.0]),
-            ("local.meanders", self.meanders, [0.0, 1e3]),
-        ];
-        for (name, value, [low, high]) in numbers {
-            if !(low..=high).contains(&value) {
-                return Err(Error::value(name, value, format!("{low} to {high}")));
-            }
+        check_range("local.roughness", self.roughness, 0.0..=4.0)?;
+        check_range("local.time", self.time, 0.0..=100.0)?;
+        check_range("local.uplift", self.uplift, 0.0..=1.0)?;
+        check_range("local.balance", self.balance, 0.1..=1e4)?;
+        check_range("local.exponent", self.exponent, 0.0..=2.0)?;
+        check_range("local.grain", self.grain, 0.0..=2.0)?;
+        check_range("local.limit", self.limit, 0.01..=100.0)?;
+        check_range("local.creep", self.creep, 0.0..=1.0)?;
+        check_range("local.hillslope", self.hillslope, 0.0..=1e6)?;
+        check_range("local.floor", self.floor, 0.0..=1.0)?;
+        check_range("local.rise", self.rise, 0.0..=1.0)?;
+        check_range("local.meanders", self.meanders, 0.0..=1e3)?;
+        if let Some(sand) = self.sand {
+            check_range("local.sand.full", sand.full, 0.01..=1000.0)?;
+            check_range("local.sand.repose", sand.repose, 0.01..=100.0)?;
         }
-        let sand = self.sand.unwrap_or(Sand { full: 1.0, repose: 1.0 });
-        for (name, value, [low, high]) in
-            [("local.sand.full", sand.full, [0.01, 1000.0]), ("local.sand.repose", sand.repose, [0.01, 100.0])]
-        {
-            if !(low..=high).contains(&value) {
-                return Err(Error::value(name, value, format!("{low} to {high}")));
-            }
-        }
-        let counts = [
-            // A hill's catchment is counted in bytes: four times the river's must fit.
-            ("local.river", self.river, [2, 48]),
-            ("local.water_sweeps", self.water_sweeps, [1, 64]),
-            ("local.rise_sweeps", self.rise_sweeps, [0, 64]),
-            ("local.cut_sweeps", self.cut_sweeps, [0, 64]),
-            ("local.limit_sweeps", self.limit_sweeps, [0, 64]),
-        ];
-        for (name, value, [low, high]) in counts {
-            if !(low..=high).contains(&value) {
-                return Err(Error::value(name, value, format!("{low} to {high}")));
-            }
-        }
-        Ok(())
+        // A hill's catchment is counted in bytes: four times the river's must fit.
+        check_range("local.river", self.river, 2..=48)?;
+        check_range("local.water_sweeps", self.water_sweeps, 1..=64)?;
+        check_range("local.rise_sweeps", self.rise_sweeps, 0..=64)?;
+        check_range("local.cut_sweeps", self.cut_sweeps, 0..=64)?;
+        check_range("local.limit_sweeps", self.limit_sweeps, 0..=64)
     }
 }

@@ -7,9 +7,8 @@
 use crate::paths::{MOUTH, SEA};
 use crate::plane::{Part, Plane, WALL};
 use crate::{LocalWindow, Sand};
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS_F32};
+use thalweg_core::terrain::height::UNITS_F32;
+use thalweg_core::{CellRect, Field, Height};
 use thalweg_flow::OUT;
 
 /// Sweeps by which sand comes back, up and down each.

@@ -6,8 +6,8 @@ use crate::LocalWindow;
 use crate::plane::{LANES, Plane, put, take};
 use thalweg_core::base::cast;
 use thalweg_core::base::power::{exp2, log2};
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::height::{Height, UNITS_F32};
+use thalweg_core::terrain::height::UNITS_F32;
+use thalweg_core::{CellRect, Height};
 use thalweg_flow::D8;
 use thalweg_noise::gradient::noise;
 

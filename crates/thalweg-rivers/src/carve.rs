@@ -3,8 +3,8 @@
 use crate::drawn::Hidden;
 use crate::network::Network;
 use crate::{Design, Site, drawn, hollows, levee, level, ribbon, valley, way};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 
 /// Metres by which dry places on a river's way through a lake are dug under its level.
 const SHALLOWS: f64 = 0.5;

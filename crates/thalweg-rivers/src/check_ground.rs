@@ -6,7 +6,7 @@ use crate::drawn::Stencil;
 use crate::line_cells::walk;
 use crate::network::{ReachEnd, RiverReach};
 use crate::tree::around;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 
 /// Share of the land that is to drain, in per cent.
 const LAND: f64 = 99.0;

@@ -5,9 +5,8 @@ use crate::network::{FLOW, Source};
 use crate::route::Drained;
 use crate::tree::{NONE, Stem, Tree};
 use crate::{Design, Site};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Edge;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Edge, Field, Height};
 
 /// Where a course ends.
 #[derive(Debug, Clone, Copy, PartialEq)]

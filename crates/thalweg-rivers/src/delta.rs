@@ -8,8 +8,8 @@ use crate::tree::around;
 use crate::way;
 use crate::{Design, Site};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 
 /// Steeper rivers, and those to steeper coasts, keep to one bed.
 const GENTLE: f64 = 0.005;

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 
 /// No cell.
 const NOWHERE: u32 = u32::MAX;

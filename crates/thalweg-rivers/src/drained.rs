@@ -1,9 +1,7 @@
 //! How much of a land drains, as a stranger finds it who knows nothing but heights and lakes.
 
 use crate::tree::{NONE, around};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Terrain};
 use thalweg_flow::Neighbourhood;
 
 /// Which cells drain: from each, steps to the steepest strictly lower of eight neighbours, or across a flat of equal heights to a cell

@@ -3,8 +3,7 @@
 //! A mesh and a sampled texture have this ground, and a river must not lie under it either.
 
 use crate::network::Network;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height};
 
 /// The four cells between whose middles a place lies, and their shares of the drawn heights there.
 pub(super) struct Stencil {

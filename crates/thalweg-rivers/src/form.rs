@@ -6,7 +6,7 @@ use crate::network::{Mouth, River, RiverKind, Source, Vertex};
 use crate::tree::Tree;
 use crate::untangle::Line;
 use crate::{Design, Site, delta, shore, way};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::Height;
 
 /// By how much a river gets wider or narrower in a metre.
 pub const TAPER: f64 = 0.2;

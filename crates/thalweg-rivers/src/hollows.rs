@@ -3,8 +3,8 @@
 use crate::network::{Mouth, Network, PlannedLake};
 use crate::tree::around;
 use crate::{Design, Site, level};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 use thalweg_flow::breach::{Search, square};
 use thalweg_flow::{Land, Part, fill, lot};
 

@@ -6,8 +6,8 @@ use crate::network::{Mouth, Network, PlannedLake};
 use crate::route::Drained;
 use crate::tree::{NONE, Stem, Tree, around};
 use crate::{Design, Site, level};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 use thalweg_flow::{fill, lot};
 
 /// How often levels are lowered to where no water leaks, before a lake that still does is given up.

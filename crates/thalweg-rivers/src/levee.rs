@@ -4,8 +4,8 @@ use crate::level::around;
 use crate::network::{Network, RiverKind, Vertex};
 use crate::{Design, Site, valley};
 use thalweg_core::base::cast::share_of;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 
 /// Breadth of a levee in widths of its river, and in cells at least.
 const BREADTH: (f64, f64) = (2.0, 1.5);

@@ -8,8 +8,8 @@ use crate::network::{Mouth, Network, River, Source, Vertex};
 use crate::way::{Caps, Station};
 use crate::{Design, Site};
 use thalweg_core::base::cast::share_of;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 
 /// Water stands below its banks by so much of its depth.
 const FREEBOARD: f64 = 0.15;

@@ -60,9 +60,8 @@ pub use line_cells::nearest;
 pub use network::{Mouth, Network, PlannedLake, ReachEnd, River, RiverKind, RiverReach, Source, Vertex};
 pub use plan::plan;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::{HARDNESS, PROTECT, RAIN};
+use thalweg_core::{Error, Field, Result};
 use thalweg_flow::Land;
 use thalweg_flow::breach::Limits;
 use thalweg_noise::given::{rows, springs};

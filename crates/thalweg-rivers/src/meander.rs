@@ -6,8 +6,8 @@ use crate::network::Source;
 use crate::tree::Tree;
 use crate::{Design, Site};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 use thalweg_noise::waves::Waves;
 
 /// Wavelength of bends in widths (Leopold & Wolman 1960, doi:10.1130/0016-7606(1960)71[769:RM]2.0.CO;2: 10 to 14).

@@ -6,10 +6,8 @@ use crate::route::{Drained, drained};
 use crate::tree::Tree;
 use crate::untangle::{self, Layout};
 use crate::{Design, Site, course, form, lakes, level, meander, shoulder};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::grid::Edge;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Height, Result};
 use thalweg_flow::{Land, Part};
 
 /// How often the outlets of lakes are joined.

@@ -2,8 +2,7 @@
 
 use crate::drawn;
 use crate::network::{Mouth, Network, River};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height};
 
 /// How far inside its last cell of water a ribbon, or a lake's sheet, ends, in widths of a cell.
 pub const MARGIN: f64 = 1.0 / 1024.0;

@@ -4,10 +4,9 @@ use rayon::prelude::*;
 
 use crate::network::SHARES;
 use crate::{Design, Site};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height, Result};
 use thalweg_flow::accumulate::shares;
 use thalweg_flow::{Directions, Drainage, breach};
 
@@ -193,7 +192,7 @@ fn bar(site: &Site<'_>, surface: &mut Field<Height>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::Grid;
     use thalweg_flow::Land;
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::course::Course;
 use crate::network::Source;
 use crate::untangle::Line;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 
 /// How far beyond the shore the first place lies, as a share of the first stretch.
 const BEYOND: f64 = 1.0 / 1024.0;

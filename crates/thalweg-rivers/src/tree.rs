@@ -4,9 +4,7 @@ use crate::network::{FLOW, SHARES};
 use crate::route::Drained;
 use crate::{Design, LEAST_CELLS, Site};
 use thalweg_core::base::clock::YEAR;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Edge;
+use thalweg_core::{Edge, Field, Result};
 use thalweg_flow::{Neighbourhood, lot};
 
 /// No node.

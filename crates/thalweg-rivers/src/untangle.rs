@@ -11,8 +11,8 @@ use crate::line_cells::{index, thinned, walk};
 use crate::network::Source;
 use crate::tree::{NONE, Tree, around};
 use crate::way::stretch;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 
 /// Tries after which all lines are left unbent.
 const TRIES: usize = 40;

@@ -5,8 +5,8 @@ use crate::network::{Network, RiverKind, Vertex};
 use crate::tree::around as neighbours;
 use crate::{Design, Site};
 use thalweg_core::base::cast::share_of;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 
 /// Least rise of a floodplain away from the water.
 const RISE: f64 = 0.01;

@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::line_cells::walk;
 use crate::network::{Network, River};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height};
 
 /// How far back along its way a line may come again to a cell that it has left, having only cut a corner.
 const BACK: usize = 8;

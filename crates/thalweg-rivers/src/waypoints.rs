@@ -3,9 +3,8 @@
 use serde_json::Map;
 
 use crate::Pass;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{Column, Table, Terrain, within};
+use thalweg_core::terrain::{Column, Table, within};
+use thalweg_core::{Error, Grid, Result, Terrain};
 use thalweg_noise::given::Given;
 use thalweg_noise::given::rows::{self, Entry, X, Y};
 use thalweg_noise::given::springs::cell_of;

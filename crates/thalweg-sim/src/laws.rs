@@ -17,13 +17,10 @@
 //! build.
 
 use crate::run::tiles;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{ParamKind, Value};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, Mass, PROTECT, RAIN, Terrain, VectorPart};
+use thalweg_core::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, Mass, PROTECT, RAIN, VectorPart};
+use thalweg_core::{Edge, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_models::model::{Budget, Family, Model, Reach, Role, Tick};
 
 /// Something that every model keeps.

@@ -17,13 +17,10 @@
 use std::collections::BTreeSet;
 
 use crate::recipe::{Beyond, Coarsest, Levels, LocalFrom, Recipe, Stage, When};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
 use thalweg_core::declare::params::ParamType;
-use thalweg_core::terrain::field::Size;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CATCHMENT, CellRect, LAKE, POOL, RECEIVER, Terrain};
+use thalweg_core::terrain::{CATCHMENT, LAKE, POOL, RECEIVER};
+use thalweg_core::{CellRect, Edge, Error, Grid, Height, Result, Size, Terrain};
 use thalweg_models::model::{Blend, Family};
 use thalweg_render::products::resample::resample;
 

@@ -4,9 +4,10 @@ use std::io::Write as _;
 use std::path::Path;
 
 use crate::recipe::Recipe;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_io::FilePath;
+use crate::run::Run;
+use thalweg_core::{Error, Result};
 use thalweg_io::atomic::{atomic, is_temporary};
+use thalweg_io::{FilePath, Format, LoadOptions, decode, terrain_of};
 
 /// A recipe that comes with the library.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +51,19 @@ pub const PRESETS: &[Preset] = presets![
 /// An elevation model that comes with the presets: name and bytes (GeoTIFF). The recipe that begins with it finds it where its
 /// folder holds a file of this name.
 pub const ELEVATION_MODEL: (&str, &[u8]) = ("jacksboro.tif", include_bytes!("../presets/jacksboro.tif"));
+
+/// A run of a recipe over the elevation model that comes with the presets, for programs without files.
+///
+/// # Errors
+/// As [`Run::over`].
+pub fn run_over_model(recipe: Recipe) -> Result<Run> {
+    let (name, bytes) = ELEVATION_MODEL;
+    let path = Path::new(name);
+    let raster = decode(Format::of(path)?, bytes, None).map_err(|error| error.of_file(path))?;
+    let loaded = terrain_of(path, raster, None, &LoadOptions::default())?;
+    let terrain = recipe.over(loaded.terrain)?;
+    Run::over(recipe, terrain)
+}
 
 impl Preset {
     /// Its recipe.

@@ -14,7 +14,7 @@ use thalweg::{Error, Result};
 use crate::codec::{Chain, Codecs, Shard};
 use crate::meta::{MAX_BYTES, Meta, ZARR, document, fill_bytes};
 use crate::place;
-use crate::raster::WindowedMap;
+use thalweg::io::WindowedMap;
 
 /// A map of Zarr v3 in a folder of its own: of ours, or any plain one of two dimensions.
 ///
@@ -60,11 +60,6 @@ impl ZarrArray {
         self.sparse = false;
         self.head.georeference = Some(georeference);
         self
-    }
-
-    /// Rows and columns of a chunk, which may be a shard: windows along these are read fastest.
-    pub fn chunk(&self) -> Size {
-        self.meta.chunk
     }
 
     /// Where a chunk lies.
@@ -286,6 +281,11 @@ pub fn missing(folder: &Path) -> Error {
 impl WindowedMap for ZarrArray {
     fn head(&self) -> &Head {
         &self.head
+    }
+
+    /// Rows and columns of a chunk, which may be a shard.
+    fn chunk(&self) -> Size {
+        self.meta.chunk
     }
 
     fn memory(&self, window: Size) -> [u64; 2] {

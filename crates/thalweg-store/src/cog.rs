@@ -6,8 +6,8 @@ use thalweg::io::{Head, Overviews, SampleType, Samples, write_cog};
 use thalweg::terrain::CellRect;
 use thalweg::{Error, Result};
 
-use crate::raster::WindowedMap as _;
 use crate::store::{Store, check_outside};
+use thalweg::io::WindowedMap as _;
 
 /// What stands for no data among values that were scaled.
 const NODATA: f64 = -9999.0;

@@ -1,6 +1,6 @@
 //! Rasters larger than memory: read by windows, written tile by tile.
 //!
-//! A [`WindowedMap`] is read by windows wherever it lies: in memory ([`Memory`]), in a GeoTIFF, in a layer of a [`Store`], in an array of
+//! A [`WindowedMap`] is read by windows wherever it lies: in memory ([`MapInMemory`]), in a GeoTIFF, in a layer of a [`Store`], in an array of
 //! Zarr that another program wrote ([`ZarrArray`]). A [`Store`] is a folder of Zarr v3 that xarray opens as it is: maps of one size and
 //! place, each in shards of one tile. A tile is written whole, beside its place, renamed, and marked; what has a mark is done, so work
 //! that was ended goes on, and [`Store::verify`] finds what was lost or altered since.
@@ -63,7 +63,7 @@ pub use reshape::{Reshape, Reshaped};
 pub use source::{ElevationFile, is_zarr, open_raster};
 pub use spec::{StoreSpec, StoredLayer, tile_side};
 pub use store::{Store, check_outside, is_store};
-pub use thalweg::io::Head;
+pub use thalweg::io::{Head, MapInMemory, WindowedMap};
 pub use thalweg::terrain::CellRect;
 pub use verify::{Fault, FileFault, Harm, Level};
 pub use work::{Outcome, Task, Work};

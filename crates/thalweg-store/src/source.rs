@@ -6,8 +6,8 @@ use std::time::UNIX_EPOCH;
 use thalweg::Terrain;
 use thalweg::base::memory;
 use thalweg::io::{
-    Format, Head, HeightReading, LoadOptions, Placed, Raster, SampleLook, Samples, Sidecar, TiffWindows, VrtWindows,
-    mask_path, needs_sidecar, placed_of, plain,
+    Format, HeightReading, LoadOptions, Placed, Raster, SampleLook, Sidecar, VrtWindows, WindowedMap, mask_path,
+    needs_sidecar, open_windows, placed_of, plain,
 };
 use thalweg::terrain::CellRect;
 use thalweg::terrain::field::{Field, Size};
@@ -22,7 +22,6 @@ use crate::array::{ZarrArray, maps_of, missing};
 use crate::meta::{MAX_BYTES, ZARR};
 use crate::raster::upright;
 use crate::store::{Store, is_ours, is_store};
-use crate::{Memory, WindowedMap};
 
 /// Opens a map: a TIFF, a virtual raster, an array of Zarr, or a group of which one array is a map (of a store of ours its heights) by windows; a file of another
 /// format, which cannot be read so, whole.
@@ -31,11 +30,7 @@ use crate::{Memory, WindowedMap};
 /// What cannot be read; a group of several maps, with their names; a layer of a store that does not have it.
 pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
     if !is_zarr(path) {
-        return Ok(match Format::of(path)? {
-            Format::Tiff => Box::new(TiffWindows::open(path)?),
-            Format::Vrt => Box::new(VrtWindows::open(path)?),
-            _ => Box::new(Memory::from(thalweg::io::read(path)?)),
-        });
+        return open_windows(path);
     }
     if is_ours(path) {
         let store = Store::open_read(path)?;
@@ -159,7 +154,7 @@ impl ElevationFile {
             return Err(Error::value("deterrace", "asked for a file that is read by windows", allowed));
         }
         let raster = open_raster(path)?;
-        let mut head = head_of(&*raster)?;
+        let mut head = raster.about()?;
         let sidecar = if !is_zarr(path) && needs_sidecar(&head) { Sidecar::beside(path)? } else { None };
         head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
         let Placed { grid, warnings, overridden } = placed_of(path, &mut head, sidecar.as_ref(), options)?;
@@ -198,7 +193,7 @@ impl ElevationFile {
     /// # Errors
     /// A window that cannot be read.
     pub fn look(&self, window: CellRect) -> Result<SampleLook> {
-        Ok(self.reading.look(&self.piece(window)?, window.start.into()))
+        Ok(self.reading.look(&self.raster.piece(window)?, window.start.into()))
     }
 
     /// How its samples become heights, and what is to be said of it: looks at the whole of it, by windows, for what stands for no data is known
@@ -216,17 +211,12 @@ impl ElevationFile {
         Ok((reading, self.warnings.iter().cloned().chain(said).collect()))
     }
 
-    /// What it says of its samples and of its place.
-    pub fn head(&self) -> &Head {
-        self.raster.head()
-    }
-
     /// The heights of a window, read in the way that was settled, in units; [`NO_HEIGHT`] where there is no data.
     ///
     /// # Errors
     /// A window that cannot be read, a height outside ±16 000 m.
     pub fn heights(&self, window: CellRect, reading: &HeightReading) -> Result<Vec<i32>> {
-        let piece = self.piece(window)?;
+        let piece = self.raster.piece(window)?;
         let heights = reading.heights(&piece, window.start.into()).map_err(|problem| self.refuse(problem))?;
         Ok(heights.into_iter().map(|height| height.0).collect())
     }
@@ -255,11 +245,6 @@ impl ElevationFile {
     pub fn refuse(&self, problem: String) -> Error {
         Error::file(&self.path, problem)
     }
-
-    fn piece(&self, window: CellRect) -> Result<Raster> {
-        let mask = self.raster.mask(window)?;
-        Ok(Raster { mask, ..Raster::new(window.size(), self.raster.read(window)?) })
-    }
 }
 
 /// A window of a map, with what its head says.
@@ -267,21 +252,6 @@ impl ElevationFile {
 /// # Errors
 /// A window that cannot be read.
 pub fn piece_of(raster: &dyn WindowedMap, window: CellRect) -> Result<Raster> {
-    let samples = raster.read(window)?;
-    Ok(Raster { size: window.size(), samples, mask: raster.mask(window)?, ..head_of(raster)? })
-}
-
-/// What a raster says of its samples, without one.
-fn head_of(raster: &dyn WindowedMap) -> Result<Raster> {
-    let head = raster.head();
-    let none = Samples::filled(head.kind, 0, 0.0)?;
-    Ok(Raster {
-        nodata: head.nodata,
-        scale: head.scale,
-        scaled: head.scale != [1.0, 0.0] || head.unit.is_some(),
-        unit: head.unit.clone(),
-        georeference: head.georeference.clone(),
-        warnings: head.warnings.clone(),
-        ..Raster::new(head.size, none)
-    })
+    let Raster { size, samples, mask, .. } = raster.piece(window)?;
+    Ok(Raster { size, samples, mask, ..raster.about()? })
 }

@@ -185,16 +185,6 @@ impl Store {
         Mark::path(&self.path.join(MARKS), layer, tile)
     }
 
-    /// The mark of a tile; `None` where it is not done.
-    ///
-    /// # Errors
-    /// A layer or tile that is not there; a mark that is damaged.
-    pub fn mark(&self, layer: &str, tile: usize) -> Result<Option<Mark>> {
-        self.spec.layer(layer)?;
-        self.spec.window(tile)?;
-        Mark::read(&self.mark_path(layer, tile))
-    }
-
     /// Whether a tile is done: it has a mark of this store's recipe. Its shard is not looked at: see [`Store::verify`].
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use crate::mark::{self, Mark};
 use crate::products::beside;
 use crate::raster::WindowedMap as _;
 use crate::store::Store;
+use thalweg::io::WindowedMap as _;
 
 /// How closely a store is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

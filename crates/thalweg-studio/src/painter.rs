@@ -1,8 +1,7 @@
 //! The painter: a thread that makes terrains ready for the GPU, so that neither window nor worker waits for it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -98,8 +97,8 @@ struct Mailbox {
     closed: bool,
 }
 
-/// A painter that works elsewhere than in a thread of this program.
-pub trait PainterElsewhere {
+/// A painter, which works elsewhere than in the thread of the window.
+pub trait Painter {
     /// Asks for a picture; one that was not begun yet is forgotten.
     fn ask(&self, job: Job);
     /// What was painted since the last call.
@@ -108,15 +107,10 @@ pub trait PainterElsewhere {
     fn is_busy(&self) -> bool;
 }
 
-/// The window's end of the painter.
-pub struct Painter(End);
+/// A painter in a thread of this program, which ends when this is dropped.
+pub struct PainterThread(Arc<(Mutex<Mailbox>, Condvar)>);
 
-enum End {
-    Thread(Arc<(Mutex<Mailbox>, Condvar)>),
-    Elsewhere(Rc<dyn PainterElsewhere>),
-}
-
-impl Painter {
+impl PainterThread {
     /// Starts the thread; `wake` is called when something was painted.
     ///
     /// # Errors
@@ -149,51 +143,34 @@ impl Painter {
             }
         };
         platform::spawn("painter", work).map_err(|error| format!("the system gives no thread ({error})"))?;
-        Ok(Self(End::Thread(mailbox)))
+        Ok(Self(mailbox))
     }
 
-    /// A painter that is elsewhere.
-    pub fn elsewhere(far: Rc<dyn PainterElsewhere>) -> Self {
-        Self(End::Elsewhere(far))
-    }
-
-    /// Asks for a picture; one that was not begun yet is forgotten.
-    pub fn ask(&self, job: Job) {
-        match &self.0 {
-            End::Thread(mailbox) => {
-                mailbox.0.lock().unwrap_or_else(PoisonError::into_inner).job = Some(job);
-                mailbox.1.notify_one();
-            }
-            End::Elsewhere(far) => far.ask(job),
-        }
-    }
-
-    /// What was painted since the last call.
-    pub fn take(&self) -> Option<Result<Painted, String>> {
-        match &self.0 {
-            End::Thread(mailbox) => mailbox.0.lock().unwrap_or_else(PoisonError::into_inner).done.take(),
-            End::Elsewhere(far) => far.take(),
-        }
-    }
-
-    /// Whether something is being painted, or waits to be.
-    pub fn is_busy(&self) -> bool {
-        match &self.0 {
-            End::Thread(mailbox) => {
-                let mailbox = mailbox.0.lock().unwrap_or_else(PoisonError::into_inner);
-                mailbox.busy || mailbox.job.is_some()
-            }
-            End::Elsewhere(far) => far.is_busy(),
-        }
+    fn open(&self) -> MutexGuard<'_, Mailbox> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Painter {
+impl Painter for PainterThread {
+    fn ask(&self, job: Job) {
+        self.open().job = Some(job);
+        self.0.1.notify_one();
+    }
+
+    fn take(&self) -> Option<Result<Painted, String>> {
+        self.open().done.take()
+    }
+
+    fn is_busy(&self) -> bool {
+        let mailbox = self.open();
+        mailbox.busy || mailbox.job.is_some()
+    }
+}
+
+impl Drop for PainterThread {
     fn drop(&mut self) {
-        if let End::Thread(mailbox) = &self.0 {
-            mailbox.0.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-            mailbox.1.notify_one();
-        }
+        self.open().closed = true;
+        self.0.1.notify_one();
     }
 }
 

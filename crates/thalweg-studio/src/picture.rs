@@ -9,6 +9,8 @@ use crate::view::look::{Look, Shot};
 use crate::view::renderer::Renderer;
 use crate::view::surface::{Natural, Surface, Wanted};
 use crate::view::target::Target;
+use thalweg::Error;
+use thalweg::base::range::check_range;
 use thalweg::products::overlay::Overlay;
 
 /// From where a terrain is seen.
@@ -147,18 +149,15 @@ impl PictureOptions<'_> {
             let [width, height] = self.size;
             return Err(format!("size = {width} × {height}: allowed is 1 to {MOST} pixels each"));
         }
-        let within = |name: &str, value: Option<f32>, low: f32, high: f32| match value {
-            Some(value) if !(low..=high).contains(&value) => {
-                Err(format!("{name} = {value}: allowed is {low} to {high}"))
-            }
-            _ => Ok(()),
+        let check = |name, value: Option<f32>, range| {
+            value.map_or(Ok(()), |value| check_range(name, value, range)).map_err(|error: Error| error.to_string())
         };
-        within("azimuth", self.azimuth, -360.0, 360.0)?;
-        within("elevation", self.elevation, 1.0, 90.0)?;
-        within("zoom", Some(self.zoom), 0.1, 1000.0)?;
-        within("exaggeration", self.exaggeration, 1e-3, 1000.0)?;
-        within("snow line", self.look.snow_line, -16_000.0, 16_000.0)?;
-        within("sea level", self.look.sea_level, -16_000.0, 16_000.0)?;
+        check("azimuth", self.azimuth, -360.0..=360.0)?;
+        check("elevation", self.elevation, 1.0..=90.0)?;
+        check("zoom", Some(self.zoom), 0.1..=1000.0)?;
+        check("exaggeration", self.exaggeration, 1e-3..=1000.0)?;
+        check("snow line", self.look.snow_line, -16_000.0..=16_000.0)?;
+        check("sea level", self.look.sea_level, -16_000.0..=16_000.0)?;
         self.look.sun.check().map_err(|error| error.to_string())
     }
 

@@ -18,6 +18,12 @@ struct Written<'a> {
     bytes: Cow<'a, [u8]>,
 }
 
+impl<'a> Written<'a> {
+    fn of<T: Pod>(field: &'a Field<T>) -> Self {
+        Self { size: field.size(), bytes: Cow::Borrowed(bytemuck::cast_slice(field.as_slice())) }
+    }
+}
+
 impl<T: Pod> Serialize for Raw<T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         field::serialize(&self.0, to)
@@ -39,8 +45,7 @@ pub mod field {
     /// # Errors
     /// What the writer refuses.
     pub fn serialize<T: Pod, S: Serializer>(field: &Field<T>, to: S) -> Result<S::Ok, S::Error> {
-        let bytes = Cow::Borrowed(bytemuck::cast_slice(field.as_slice()));
-        Written { size: field.size(), bytes }.serialize(to)
+        Written::of(field).serialize(to)
     }
 
     /// Reads one.
@@ -63,11 +68,7 @@ pub mod maybe {
     /// # Errors
     /// What the writer refuses.
     pub fn serialize<T: Pod, S: Serializer>(field: &Option<Field<T>>, to: S) -> Result<S::Ok, S::Error> {
-        let written = field.as_ref().map(|field| {
-            let bytes = Cow::Borrowed(bytemuck::cast_slice(field.as_slice()));
-            Written { size: field.size(), bytes }
-        });
-        written.serialize(to)
+        field.as_ref().map(Written::of).serialize(to)
     }
 
     /// Reads one.
@@ -88,10 +89,7 @@ pub mod fields {
     /// # Errors
     /// What the writer refuses.
     pub fn serialize<T: Pod, S: Serializer>(fields: &[Field<T>], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(fields.iter().map(|field| {
-            let bytes = Cow::Borrowed(bytemuck::cast_slice(field.as_slice()));
-            Written { size: field.size(), bytes }
-        }))
+        to.collect_seq(fields.iter().map(Written::of))
     }
 
     /// Reads them.

@@ -1,6 +1,6 @@
 //! Bytes that go between steps: whole numbers, each in as few bytes as it needs.
 
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// Stands before all else: bytes of another version are refused.
 const VERSION: u8 = 1;

@@ -16,6 +16,7 @@ use thalweg_flow::fill::Pits;
 use thalweg_flow::passes::{self, OUTSIDE_BASIN, Pass};
 use thalweg_flow::{D8, Part, lot};
 use thalweg_io::Samples;
+use thalweg_render::products::nested::top;
 
 const SUMMARY: &str = "summary of spills";
 const ANSWER: &str = "answer of spills";

@@ -1,8 +1,7 @@
 //! [`Classes`]: the flats of a tile that go on beyond it, and distances over them.
 
 use crate::codec::{Reader, Writer};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{Result, Size};
 use thalweg_flow::D8;
 
 /// A cell of the tile, on a flat that goes on in another tile.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::Summaries;
 use crate::codec::damaged;
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 
 /// Bytes of a summary that are held at once, beside a record that is longer.
 const HELD: usize = 4096;

@@ -1,12 +1,9 @@
 //! [`build`] and [`apply`]: runs, stepped here, and watched by a function of the page's.
 
-use std::path::Path;
-
 use js_sys::Function;
 use serde_json::json;
-use thalweg::io::{Format, LoadOptions, decode, terrain_of};
 use thalweg::model::give;
-use thalweg::presets::{self, ELEVATION_MODEL};
+use thalweg::presets;
 use thalweg::{Error, Recipe, Run, models};
 use wasm_bindgen::prelude::*;
 
@@ -37,23 +34,13 @@ pub fn build(recipe: &str, options: JsValue) -> Result<Terrain> {
     }
     let progress = options.function("progress")?;
     let run = match recipe.dem() {
-        Some(_) => over_own(recipe)?,
+        Some(_) => presets::run_over_model(recipe)?,
         None => {
             recipe.check_memory(&recipe.grid()?)?;
             Run::new(recipe)?
         }
     };
     done(run, progress.as_ref())
-}
-
-/// The run of a recipe over the elevation model that comes with the presets: a page has no files.
-fn over_own(recipe: Recipe) -> thalweg::Result<Run> {
-    let (name, bytes) = ELEVATION_MODEL;
-    let path = Path::new(name);
-    let raster = decode(Format::of(path)?, bytes, None).map_err(|error| error.of_file(path))?;
-    let loaded = terrain_of(path, raster, None, &LoadOptions::default())?;
-    let terrain = recipe.over(loaded.terrain)?;
-    Run::over(recipe, terrain)
 }
 
 /// Runs one model over a terrain.

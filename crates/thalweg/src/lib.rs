@@ -55,6 +55,7 @@
 
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
+pub use thalweg_core::{Cell, CellRect, Error, Field, Grid, Height, Result, Terrain};
 pub use thalweg_core::{base, choice, declare, params, terrain, with_defaults};
 pub use thalweg_export::{export, survey, world_files, world_folder};
 pub use thalweg_flow as flow;
@@ -73,14 +74,9 @@ pub use thalweg_tiled as tiled;
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Documents;
 
-pub use base::error::{Error, Result};
 pub use model::Model;
 pub use models::Models;
 pub use recipe::Recipe;
 pub use run::Run;
 pub use session::Session;
-pub use terrain::field::Field;
-pub use terrain::grid::Grid;
-pub use terrain::height::Height;
-pub use terrain::{Cell, CellRect, Terrain};
 pub use world::World;

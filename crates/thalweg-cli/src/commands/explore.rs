@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use thalweg::base::range::check_range;
 use thalweg::io::apart::apart;
 use thalweg::io::{output, save_picture};
 use thalweg::world::World;
@@ -52,12 +53,11 @@ fn stand(args: &Explore, world: &World) -> Result<Stand> {
         world.cell_at(0, x, y)?;
         stand.place = [x, y];
     }
-    let within = |name: &str, value: f32, [low, high]: [f32; 2]| match (low..=high).contains(&value) {
-        true => Ok(value),
-        false => Err(Error::value(name, value, format!("{low} to {high}"))),
-    };
-    stand.camera.distance = within("distance", args.distance.unwrap_or(stand.camera.distance), DISTANCES)?;
-    stand.camera.azimuth = within("azimuth", args.azimuth, [-360.0, 360.0])?;
-    stand.camera.elevation = within("elevation of the eye", args.elevation, [1.0, 90.0])?;
+    (stand.camera.azimuth, stand.camera.elevation) = (args.azimuth, args.elevation);
+    stand.camera.distance = args.distance.unwrap_or(stand.camera.distance);
+    let [low, high] = DISTANCES;
+    check_range("distance", stand.camera.distance, low..=high)?;
+    check_range("azimuth", args.azimuth, -360.0..=360.0)?;
+    check_range("elevation of the eye", args.elevation, 1.0..=90.0)?;
     Ok(stand)
 }

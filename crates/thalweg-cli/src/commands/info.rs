@@ -9,9 +9,7 @@ use thalweg::io::terrain::{Loaded, load};
 use thalweg::io::{Format, Head, read};
 use thalweg::terrain::grid::{Georeference, Grid};
 use thalweg::terrain::height::{Height, UNITS};
-use thalweg_store::{
-    ElevationFile, MapRows, MapSummary, Memory, Store, WindowedMap as _, is_store, is_zarr, open_raster,
-};
+use thalweg_store::{ElevationFile, MapRows, MapSummary, Store, is_store, is_zarr, open_raster};
 
 use crate::args::Info;
 use crate::console::{Voice, print};
@@ -28,8 +26,7 @@ pub fn info(args: &Info, voice: Voice) -> Result<()> {
     let mut facts = if is_zarr(path) || large.is_some() {
         head_facts(path, open_raster(path)?.head())?
     } else {
-        let raster = Memory::from(read(path)?);
-        head_facts(path, raster.head())?
+        head_facts(path, &read(path)?.head())?
     };
     if is_store(path) {
         let store = Store::open_read(path)?;

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::base::error::{Error, Result};
+use crate::{Error, Result};
 
 /// Work that needs less is not weighed: to ask costs more than it tells.
 const SMALL: u64 = 8 << 20;

@@ -8,4 +8,5 @@ pub mod fourier;
 pub mod memory;
 pub mod names;
 pub mod power;
+pub mod range;
 pub mod rng;

@@ -1,8 +1,7 @@
 //! [`Row`]: things packed into a table, a thing a row, and read back. Each column is declared once, by [`columns!`].
 
-use crate::base::error::{Error, Result};
-use crate::terrain::grid::Grid;
-use crate::terrain::{Column, Table, Terrain};
+use crate::terrain::{Column, Table};
+use crate::{Error, Grid, Result, Terrain};
 
 /// A thing that fills a row of a table.
 pub trait Row: Sized {
@@ -170,7 +169,7 @@ pub fn not_held(name: &str, column: &str, row: usize, value: impl std::fmt::Disp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terrain::grid::Grid;
+    use crate::Grid;
 
     #[derive(Debug, Clone, Copy, PartialEq, Default)]
     struct Thing {

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::base::error::{Error, Result};
 use crate::base::names;
 use crate::declare::params::{ParamKind, ParamType, Written};
+use crate::{Error, Result};
 
 /// A key of the table that a `T` is read from. What the `T` is already, a stage's model for instance, may decide what the key accepts.
 pub struct Key<T> {

@@ -9,7 +9,7 @@ use std::ops::{RangeFull, RangeInclusive};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::base::error::{Error, Result};
+use crate::{Error, Result};
 
 /// What a parameter accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -139,28 +139,22 @@ impl From<Value> for Written {
     }
 }
 
-impl From<f64> for Written {
-    fn from(x: f64) -> Self {
-        Self::Number(x)
-    }
+/// Implements the conversions of plain values to [`Written`].
+macro_rules! impl_written {
+    ($($type:ty: $value:ident => $written:expr;)*) => {
+        $(impl From<$type> for Written {
+            fn from($value: $type) -> Self {
+                $written
+            }
+        })*
+    };
 }
 
-impl From<u32> for Written {
-    fn from(n: u32) -> Self {
-        Self::Whole(n.into())
-    }
-}
-
-impl From<bool> for Written {
-    fn from(b: bool) -> Self {
-        Self::Switch(b)
-    }
-}
-
-impl From<&str> for Written {
-    fn from(word: &str) -> Self {
-        Self::Word(word.to_string())
-    }
+impl_written! {
+    f64: x => Self::Number(x);
+    u32: n => Self::Whole(n.into());
+    bool: b => Self::Switch(b);
+    &str: word => Self::Word(word.to_string());
 }
 
 /// What a person turns for a whole recipe at once (`Knobs`). Each is a factor without unit. Those of a

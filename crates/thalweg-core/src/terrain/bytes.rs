@@ -3,10 +3,8 @@
 
 use std::convert::Infallible;
 
-use crate::base::error::{Error, Result};
-use crate::terrain::field::{Field, Size};
-use crate::terrain::height::Height;
 use crate::terrain::{CellType, Cells, Column, ColumnType};
+use crate::{Error, Field, Height, Result, Size};
 
 /// The values of a layer, a mask or a table's column.
 #[derive(Clone, Copy)]

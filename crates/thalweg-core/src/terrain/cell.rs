@@ -4,8 +4,7 @@ use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::ops::{Index, IndexMut};
 
-use crate::base::error::{Error, Result};
-use crate::terrain::field::Size;
+use crate::{Error, Result, Size};
 
 /// A number of a row or column: `usize` counts the cells of a raster, `i64` the cells of a world, which has cells on both
 /// sides of its origin.
@@ -47,7 +46,39 @@ mod sealed {
     impl Sealed for i64 {}
 }
 
+/// The methods of [`CellIndex`] that read alike for every integer type.
+macro_rules! integer_methods {
+    () => {
+        #[inline]
+        fn saturating_add(self, other: Self) -> Self {
+            self.saturating_add(other)
+        }
+
+        #[inline]
+        fn saturating_sub(self, other: Self) -> Self {
+            self.saturating_sub(other)
+        }
+
+        #[inline]
+        fn saturating_double(self) -> Self {
+            self.saturating_mul(2)
+        }
+
+        #[inline]
+        fn half_floor(self) -> Self {
+            self.div_euclid(2)
+        }
+
+        #[inline]
+        fn next(self) -> Option<Self> {
+            self.checked_add(1)
+        }
+    };
+}
+
 impl CellIndex for usize {
+    integer_methods!();
+
     #[inline]
     fn saturating_add_count(self, count: usize) -> Self {
         self.saturating_add(count)
@@ -59,37 +90,14 @@ impl CellIndex for usize {
     }
 
     #[inline]
-    fn saturating_add(self, other: Self) -> Self {
-        self.saturating_add(other)
-    }
-
-    #[inline]
-    fn saturating_sub(self, other: Self) -> Self {
-        self.saturating_sub(other)
-    }
-
-    #[inline]
-    fn saturating_double(self) -> Self {
-        self.saturating_mul(2)
-    }
-
-    #[inline]
-    fn half_floor(self) -> Self {
-        self / 2
-    }
-
-    #[inline]
     fn half_ceil(self) -> Self {
         self.div_ceil(2)
-    }
-
-    #[inline]
-    fn next(self) -> Option<Self> {
-        self.checked_add(1)
     }
 }
 
 impl CellIndex for i64 {
+    integer_methods!();
+
     #[inline]
     fn saturating_add_count(self, count: usize) -> Self {
         self.saturating_add_unsigned(count as u64)
@@ -101,33 +109,8 @@ impl CellIndex for i64 {
     }
 
     #[inline]
-    fn saturating_add(self, other: Self) -> Self {
-        self.saturating_add(other)
-    }
-
-    #[inline]
-    fn saturating_sub(self, other: Self) -> Self {
-        self.saturating_sub(other)
-    }
-
-    #[inline]
-    fn saturating_double(self) -> Self {
-        self.saturating_mul(2)
-    }
-
-    #[inline]
-    fn half_floor(self) -> Self {
-        self.div_euclid(2)
-    }
-
-    #[inline]
     fn half_ceil(self) -> Self {
         self.saturating_add(1).div_euclid(2)
-    }
-
-    #[inline]
-    fn next(self) -> Option<Self> {
-        self.checked_add(1)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::slice;
 
-use crate::terrain::grid::Topology;
+use crate::Topology;
 
 /// Flow-direction code of a cell from which water leaves the land: over an open edge, into a cell without data, into
 /// the sea, or at a given outlet.

@@ -4,8 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use rayon::prelude::*;
 
-use crate::base::error::{Error, Result};
-use crate::terrain::{Cell, CellRect};
+use crate::{Cell, CellRect, Error, Result};
 
 /// Rows and columns.
 pub type Size = [usize; 2];

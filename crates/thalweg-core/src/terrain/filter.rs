@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::terrain::field::{Field, Size};
+use crate::{Field, Size};
 
 /// How new samples lie among the old, and how they are made of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::error::{Error, Result};
-use crate::terrain::CellRect;
-use crate::terrain::field::Size;
-use crate::terrain::height::Height;
+use crate::{CellRect, Error, Height, Result, Size};
 
 /// What happens at a side of the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

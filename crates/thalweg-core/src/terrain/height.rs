@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::error::{Error, Result};
+use crate::{Error, Result};
 
 /// An elevation, or a thickness, in units of 1/65 536 m.
 ///

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::terrain::CellRect;
-use crate::terrain::field::{Field, Size};
-use crate::terrain::height::Height;
+use crate::{CellRect, Field, Height, Size};
 
 /// The cells of a layer, by type.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,6 +161,18 @@ pub struct LayerTraits {
     pub lifetime: Lifetime,
 }
 
+/// Declares methods that return a [`LayerSpec`] with another value of one of its [`LayerTraits`].
+macro_rules! setters {
+    ($($(#[$doc:meta])* $field:ident: $type:ty;)*) => {
+        $($(#[$doc])*
+        #[must_use]
+        pub const fn $field(mut self, $field: $type) -> Self {
+            self.traits.$field = $field;
+            self
+        })*
+    };
+}
+
 impl LayerSpec {
     const fn new([name, unit, meaning]: [&'static str; 3], cells: CellType, finer: Finer, coarser: Coarser) -> Self {
         let traits = LayerTraits {
@@ -194,66 +204,29 @@ impl LayerSpec {
         Self::new([name, unit, meaning], CellType::Count, Finer::Same, Coarser::Empty)
     }
 
-    /// The same layer, which becomes this on finer cells.
-    #[must_use]
-    pub const fn finer(mut self, finer: Finer) -> Self {
-        self.traits.finer = finer;
-        self
-    }
-
-    /// The same layer, which becomes this on coarser cells.
-    #[must_use]
-    pub const fn coarser(mut self, coarser: Coarser) -> Self {
-        self.traits.coarser = coarser;
-        self
-    }
-
-    /// The same layer, which is drawn in these colours.
-    #[must_use]
-    pub const fn hue(mut self, hue: Hue) -> Self {
-        self.traits.hue = hue;
-        self
-    }
-
-    /// The same layer, which is this part of a vector.
-    #[must_use]
-    pub const fn part(mut self, part: VectorPart) -> Self {
-        self.traits.part = part;
-        self
-    }
-
-    /// The same layer, which these overlays show.
-    #[must_use]
-    pub const fn overlay(mut self, overlay: LayerOverlay) -> Self {
-        self.traits.overlay = overlay;
-        self
-    }
-
-    /// The same layer, which these functions read back from a world's folder.
-    #[must_use]
-    pub const fn in_world_folder(mut self, read_back: ReadBack) -> Self {
-        self.traits.in_world_folder = read_back;
-        self
-    }
-
-    /// The same layer, which this mass balance counts.
-    #[must_use]
-    pub const fn mass(mut self, mass: Mass) -> Self {
-        self.traits.mass = mass;
-        self
+    setters! {
+        /// The same layer, which becomes this on finer cells.
+        finer: Finer;
+        /// The same layer, which becomes this on coarser cells.
+        coarser: Coarser;
+        /// The same layer, which is drawn in these colours.
+        hue: Hue;
+        /// The same layer, which is this part of a vector.
+        part: VectorPart;
+        /// The same layer, which these overlays show.
+        overlay: LayerOverlay;
+        /// The same layer, which these functions read back from a world's folder.
+        in_world_folder: ReadBack;
+        /// The same layer, which this mass balance counts.
+        mass: Mass;
+        /// The same layer, which stays in a terrain so long.
+        lifetime: Lifetime;
     }
 
     /// The same layer, whose values follow from where water stands or flows.
     #[must_use]
     pub const fn following_water(mut self) -> Self {
         self.traits.follows_water = true;
-        self
-    }
-
-    /// The same layer, which stays in a terrain so long.
-    #[must_use]
-    pub const fn lifetime(mut self, lifetime: Lifetime) -> Self {
-        self.traits.lifetime = lifetime;
         self
     }
 

@@ -29,11 +29,9 @@ use std::convert::Infallible;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::base::error::{Error, Result};
 use crate::terrain::bytes::Values;
-use crate::terrain::field::Field;
-use crate::terrain::grid::Grid;
-use crate::terrain::height::{Height, UNITS};
+use crate::terrain::height::UNITS;
+use crate::{Error, Field, Grid, Height, Result};
 
 /// A terrain: the elevation of the ground, and whatever else is known.
 #[derive(Debug, Clone, PartialEq)]

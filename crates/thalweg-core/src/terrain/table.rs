@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::error::{Error, Result};
-use crate::terrain::grid::Grid;
+use crate::{Error, Grid, Result};
 
 /// The column of a table of things that holds the solid which each carries, in units of height (1/65 536 m) × a cell: the law of mass
 /// counts it.

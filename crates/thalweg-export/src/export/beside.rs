@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::styles;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_io::{FilePath, write_text};
 use thalweg_render::pictures::ramps::Ramp;
 

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use super::sampling::Piece;
 use super::target::HeightFile;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::Georeference;
+use thalweg_core::{Error, Field, Georeference, Result, Size};
 use thalweg_io::sidecar::RowOrder;
 use thalweg_io::{FilePath, Format, Head, Overviews, Raster, SampleType, Samples, write, write_cog};
 

@@ -2,7 +2,7 @@
 
 use super::layout::{ExportLayout, ExportTiles};
 use super::target::{ExportTarget, Numbering};
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_sim::recipe::{Beyond, Coarsest, Recipe};
 
 /// Gives a recipe the extent, and the [`cut`](Recipe::cut), with which its world has a size that the program takes, the nearest to
@@ -60,8 +60,7 @@ fn halvings(recipe: &Recipe) -> Result<u32> {
 mod tests {
     use super::super::target::TARGETS;
     use super::*;
-    use thalweg_core::terrain::CellRect;
-    use thalweg_core::terrain::field::Size;
+    use thalweg_core::{CellRect, Size};
     use thalweg_sim::presets::PRESETS;
     use thalweg_sim::run::Run;
 

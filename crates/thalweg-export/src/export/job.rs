@@ -7,8 +7,7 @@ use super::map::MapExport;
 use super::source::Ground;
 use super::target::Numbering;
 use super::{ExportOptions, ExportProgress, Exported, SheetExport};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::{FilePath, LoadOptions};
 
 /// An export on its way.

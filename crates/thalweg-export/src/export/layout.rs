@@ -3,9 +3,7 @@
 use std::str::FromStr;
 
 use super::target::{ExportTarget, Numbering, Seams};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{CellRect, Error, Result, Size};
 
 /// Into how many files a terrain goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -273,7 +271,7 @@ fn shown([rows, cols]: Size) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::Cell;
+    use thalweg_core::Cell;
 
     fn choose(target: &str, source: Size, tiles: &str) -> Result<ExportLayout> {
         let tiles = if tiles.is_empty() { ExportTiles::Whole } else { tiles.parse()? };

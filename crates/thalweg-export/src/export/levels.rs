@@ -2,10 +2,8 @@
 
 use super::encode::Seen;
 use super::sampling::{Piece, Sheet};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::memory;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{CellRect, Field, Result, Size};
 use thalweg_render::web::MapLand;
 
 /// A sheet as levels: the finest is read by windows, the others are held.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_io::{FilePath, disk, plain, write_text};
 
 /// File name of an export's manifest. It is written last, so it speaks for the files once all are there.

@@ -12,7 +12,7 @@ use super::levels::SheetLevels;
 use super::manifest::{self, Claimed, MANIFEST, checksum};
 use super::source::Ground;
 use super::{ExportOptions, ExportProgress, ExportTiles, Exported};
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_io::atomic::sweep;
 use thalweg_io::{FilePath, atomic, disk, has_crs, output, save_place, write_text};
 use thalweg_render::web::{

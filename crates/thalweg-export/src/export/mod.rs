@@ -50,12 +50,8 @@ use self::manifest::{Claimed, checksum};
 use self::sampling::{Between, Piece, Sampling};
 use self::source::{GoingLayer, Ground};
 use self::words::Facts;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
-use thalweg_core::terrain::grid::Georeference;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{CellRect, Error, Georeference, Height, Result, Size};
 use thalweg_io::{FilePath, Format, SampleType, output};
 
 pub use self::fit::fit;

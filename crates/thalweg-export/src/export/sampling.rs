@@ -1,9 +1,7 @@
 //! Samples of an export made of those of a terrain, window by window.
 
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::filter::{Axis, Kernel, filter, touched};
+use thalweg_core::{CellRect, Field, Result, Size};
 
 /// A map that is read by windows.
 pub(super) trait Sheet: Send + Sync {

@@ -7,15 +7,12 @@ use std::sync::Arc;
 use super::sampling::{Piece, Sheet};
 use super::{ExportTarget, LayerPlace, MOST_MASKS};
 use crate::world_folder::{heights_in, recipe_of};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::{Georeference, Grid};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cell, CellRect, CellType, Cells, LOOSE, Terrain};
+use thalweg_core::terrain::{CellType, Cells, LOOSE};
+use thalweg_core::{Cell, CellRect, Error, Field, Georeference, Grid, Height, Result, Size, Terrain};
 use thalweg_io::has_crs;
 use thalweg_io::{
-    FileWindows, Format, HeightReading, LoadOptions, Placed, SampleLook, SampleType, Sidecar, load, needs_sidecar,
-    placed_of,
+    Format, HeightReading, LoadOptions, Placed, SampleLook, SampleType, Sidecar, WindowedMap, load, needs_sidecar,
+    open_windows, placed_of,
 };
 use thalweg_models::models::Models;
 
@@ -108,7 +105,7 @@ impl Ground {
     }
 
     fn layer_file(&self, path: &Path, name: String) -> Result<GoingLayer> {
-        let windows = FileWindows::open(path)?;
+        let windows = open_windows(path)?;
         let head = windows.about()?;
         if head.size != self.grid.size {
             let ([rows, cols], [want_rows, want_cols]) = (head.size, self.grid.size);
@@ -161,14 +158,14 @@ fn heights(path: &Path, options: &LoadOptions) -> Result<(Box<dyn Sheet>, Grid, 
         let grid = loaded.terrain.grid.clone();
         return Ok((Box::new(HeldGround(Arc::new(loaded.terrain))), grid, loaded.warnings));
     }
-    let windows = FileWindows::open(path)?;
+    let windows = open_windows(path)?;
     let mut head = windows.about()?;
     let sidecar = if needs_sidecar(&head) { Sidecar::beside(path)? } else { None };
     head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
     let Placed { grid, mut warnings, .. } = placed_of(path, &mut head, sidecar.as_ref(), options)?;
     let reading = HeightReading::of(&head, sidecar.as_ref(), options);
     let mut look = SampleLook::default();
-    for window in bands(&windows) {
+    for window in bands(&*windows) {
         look = look.merge(reading.look(&windows.piece(window)?, window.start.into()));
     }
     let (reading, said) = reading.settle(&look).map_err(|problem| Error::file(path, problem))?;
@@ -180,7 +177,7 @@ fn heights(path: &Path, options: &LoadOptions) -> Result<(Box<dyn Sheet>, Grid, 
 const BAND: usize = 1 << 22;
 
 /// All of a file, by rows of its strips or tiles.
-fn bands(windows: &FileWindows) -> impl Iterator<Item = CellRect> + use<> {
+fn bands(windows: &dyn WindowedMap) -> impl Iterator<Item = CellRect> + use<> {
     let [rows, cols] = windows.size();
     let chunk = windows.chunk()[0];
     let count = (BAND / cols.max(1) / chunk.max(1)).max(1).saturating_mul(chunk).clamp(1, rows);
@@ -190,7 +187,7 @@ fn bands(windows: &FileWindows) -> impl Iterator<Item = CellRect> + use<> {
 /// A file's heights.
 struct HeightWindows {
     path: PathBuf,
-    windows: FileWindows,
+    windows: Box<dyn WindowedMap>,
     reading: HeightReading,
 }
 
@@ -209,7 +206,7 @@ impl Sheet for HeightWindows {
 
 /// A file's values as they are.
 struct LayerWindows {
-    windows: FileWindows,
+    windows: Box<dyn WindowedMap>,
     nodata: Option<f64>,
     scale: [f64; 2],
 }

@@ -1,7 +1,7 @@
 //! [`ExportTarget`]: what a program takes, declared once. Help, checks, manifests, the book's table and the tests are made of [`TARGETS`].
 
 use super::sides::SideRule;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_io::sidecar::RowOrder;
 use thalweg_io::{Format, SampleType};
 

@@ -2,7 +2,7 @@
 
 use super::layout::ExportLayout;
 use super::target::{ExportTarget, LayerPlace, Numbering, Seams, TARGETS};
-use thalweg_core::terrain::field::Size;
+use thalweg_core::Size;
 use thalweg_io::sidecar::{Engines, RowOrder};
 
 /// What numbers are made of.

@@ -6,10 +6,8 @@ use serde_json::json;
 
 use super::{Survey, SurveyOptions};
 use thalweg_core::base::clock::YEAR;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Terrain};
+use thalweg_core::terrain::{Cells, DISCHARGE, POOL};
+use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::{infinity, streams};
 use thalweg_io::apart::apart;
 use thalweg_io::depression_file::DepressionFile;

@@ -29,7 +29,6 @@ mod summary;
 pub use files::{REPORT, check_files};
 pub use summary::{BasinSummary, ChannelSummary, LakeSummary, OrderSummary, StreamSummary, Summary};
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
 use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::grid::Grid;

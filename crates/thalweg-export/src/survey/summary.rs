@@ -5,9 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Survey;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Grid, Height};
 use thalweg_flow::VOID;
 use thalweg_flow::breach::Breached;
 

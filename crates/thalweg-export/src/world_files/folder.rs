@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::world_files::tile::terrain;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
-use thalweg_core::terrain::CellRect;
+use thalweg_core::{CellRect, Error, Result};
 use thalweg_io::atomic::write_text;
 use thalweg_io::plain::read_text;
 use thalweg_io::{SampleType, Samples, SaveOptions, output, save, save_samples};

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{CellRect, Cells, DISCHARGE, Terrain};
+use thalweg_core::terrain::{Cells, DISCHARGE};
+use thalweg_core::{CellRect, Error, Grid, Result, Terrain};
 use thalweg_flow::OUT;
 use thalweg_io::features::{Feature, Geometry, Property, save_features};
 use thalweg_io::output::{check_names, make_folder};

@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{CellRect, Field, Result};
 use thalweg_render::web::{
     Encoding, MAP_LAYERS, MOST_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile, PAGE, SIDE, TileHeights, pixel,
 };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_io::LoadOptions;
 use thalweg_io::atomic::Temporary;
 use thalweg_io::output::{absolute, make_folder};

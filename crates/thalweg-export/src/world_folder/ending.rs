@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::lock;
 use super::{Frames, HEIGHT, MAP, MAP_PLACE, REPORT, TREES};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names;
-use thalweg_core::terrain::{Cells, LOOSE, Terrain};
+use thalweg_core::terrain::{Cells, LOOSE};
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::apart::apart;
 use thalweg_io::output::{self, absolute};
 use thalweg_io::staging::{JOURNAL, LAYERS};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names;
+use thalweg_core::{Error, Result};
 use thalweg_io::apart::same;
 use thalweg_io::output::{self, absolute};
 use thalweg_io::staging::{announce, listed};

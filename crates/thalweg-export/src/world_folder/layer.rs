@@ -1,7 +1,7 @@
 //! The picture of a layer of a world, or of what is worked out of its layers.
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::{Hue, LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain, WETNESS};
+use thalweg_core::terrain::{Hue, LOOSE, MOMENTUM_X, MOMENTUM_Y, WETNESS};
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_render::pictures::layer::{LayerOptions, layer};
 use thalweg_render::pictures::momentum::{MOMENTUM, momentum};
 use thalweg_render::pictures::picture::Picture;

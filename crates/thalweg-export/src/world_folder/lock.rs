@@ -3,8 +3,8 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
+use thalweg_core::{Error, Result};
 
 /// The file that is locked.
 pub(super) const NAME: &str = ".lock";

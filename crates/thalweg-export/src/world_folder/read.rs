@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{HEIGHT, REPORT, TREES};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::{ReadBack, Terrain};
+use thalweg_core::terrain::ReadBack;
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::apart::same;
 use thalweg_io::trees::load_trees;
 use thalweg_io::{Format, LoadOptions, Sidecar, VrtWindows, load, load_layer_of, plain};

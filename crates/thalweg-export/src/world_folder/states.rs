@@ -5,10 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Grid, Height, Result};
 use thalweg_io::apart::same;
 use thalweg_io::output::{self, absolute};
 use thalweg_io::staging::{announce, listed};

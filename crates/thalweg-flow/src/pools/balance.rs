@@ -3,7 +3,7 @@
 use crate::depressions::{Hierarchy, OUTSIDE};
 use crate::pools::{Arrival, Overflow, PoolRules, Pools, Stock};
 use crate::{Land, spill};
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 
 /// Turns at most in which pools are found that only pass water on: a few do, but for long chains of them.
 const TURNS: u32 = 64;

@@ -18,10 +18,7 @@ use rayon::prelude::*;
 use crate::depressions::{Hierarchy, OUTSIDE};
 use crate::live_d8::LiveD8;
 use crate::{Directions, Land, Part, lot, spill};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Field, Grid, Height, Result};
 
 /// The hollows of changing ground, kept up to date.
 pub struct Pools {

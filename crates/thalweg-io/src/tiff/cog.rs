@@ -16,9 +16,7 @@ use crate::atomic::{Temporary, atomic, folder_of};
 use crate::raster::{Nearest, both};
 use crate::{FilePath, Head, SampleType, Samples, disk, geokeys};
 use thalweg_core::base::deflate::zlib;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{CellRect, Error, Result, Size};
 
 /// What a cell of an overview has of the four that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

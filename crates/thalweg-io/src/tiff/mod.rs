@@ -21,8 +21,7 @@ pub(super) use cog::write_held;
 pub use cog::{Overviews, write_cog};
 use directory::Directory;
 use source::Source;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{CellRect, Size};
 pub use windows::TiffWindows;
 
 /// Tags.

@@ -9,11 +9,9 @@ use rayon::prelude::*;
 use super::directory::Directory;
 use super::source::Source;
 use super::{BATCH, Content, Held, Layout, about, layout, mask_beside, no_data, own_mask};
-use crate::{Head, Samples, inside, mask_path, plain};
-use thalweg_core::base::error::{Error, Result};
+use crate::{Head, Samples, WindowedMap, inside, mask_path, plain};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{CellRect, Error, Result, Size};
 
 /// A TIFF, GeoTIFF, BigTIFF or COG that is read by windows: the first band of the first image, as [`io::read`](crate::read()) reads
 /// it whole, whatever its size. Overviews are not looked at.
@@ -87,72 +85,6 @@ impl TiffWindows {
         self
     }
 
-    /// What the file says of itself.
-    pub fn head(&self) -> &Head {
-        &self.head
-    }
-
-    /// Rows and columns of a strip or tile: windows along these are read fastest.
-    pub fn chunk(&self) -> Size {
-        self.image.layout.chunk
-    }
-
-    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns,
-    /// which begins with a multiple of them, is read.
-    pub fn memory(&self, window: Size) -> [u64; 2] {
-        let mut sum = [0, 0];
-        for Image { layout, .. } in std::iter::once(&self.image).chain(&self.masks) {
-            let [held, each] = layout.memory(window);
-            sum = [sum[0] + held.min(self.kept().most), sum[1] + each];
-        }
-        sum
-    }
-
-    /// The samples of a window in row-major order, as they stand in the file.
-    ///
-    /// # Errors
-    /// A window that does not lie inside the image; strips or tiles that cannot be read or decoded, or for which there is no memory.
-    pub fn read(&self, window: CellRect) -> Result<Samples> {
-        inside(self.head.size, window)?;
-        let problem = |problem: String| Error::file(&self.path, problem);
-        let layout = &self.image.layout;
-        memory::room("a strip or tile", layout.chunk_bytes().saturating_mul(2))?;
-        let batch = layout.batch();
-        let mut samples = Samples::zeros(self.head.kind, window.size()[0] * window.size()[1]).map_err(problem)?;
-        for batch in layout.chunks(window).chunks(batch) {
-            let decoded = batch.par_iter().map(|k| self.decoded(*k, window)).collect::<Result<Vec<_>, _>>();
-            for (k, part) in batch.iter().zip(decoded.map_err(problem)?) {
-                layout.lay(&mut samples, &part, *k, window).map_err(problem)?;
-            }
-        }
-        Ok(samples)
-    }
-
-    /// One a cell of the window, row by row: true where a mask, the file's own or one beside it, says that there is no data; `None` if
-    /// there is no mask.
-    ///
-    /// # Errors
-    /// As [`TiffWindows::read`].
-    pub fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
-        inside(self.head.size, window)?;
-        let mut found: Option<Vec<bool>> = None;
-        for Image { source, layout } in &self.masks {
-            let mask = (|| {
-                let mut samples = Samples::zeros(layout.coding.kind, window.size()[0] * window.size()[1])?;
-                for k in layout.chunks(window) {
-                    layout.lay(&mut samples, &layout.decode(source, k)?, k, window)?;
-                }
-                no_data(Ok(samples))
-            })();
-            let mask = mask.map_err(|problem: String| Error::file(&self.path, format!("has a mask that {problem}")))?;
-            match &mut found {
-                Some(found) => found.iter_mut().zip(mask).for_each(|(found, more)| *found |= more),
-                None => found = Some(mask),
-            }
-        }
-        Ok(found)
-    }
-
     /// Strip or tile number `k`: from those kept, or decoded, and kept if `window` meets it in part.
     fn decoded(&self, k: usize, window: CellRect) -> Result<Arc<Samples>, String> {
         if let Some(kept) = self.kept().get(k) {
@@ -174,6 +106,61 @@ impl TiffWindows {
     fn kept(&self) -> MutexGuard<'_, Cache> {
         // What is in it is whole whoever failed while he held it.
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WindowedMap for TiffWindows {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn chunk(&self) -> Size {
+        self.image.layout.chunk
+    }
+
+    fn memory(&self, window: Size) -> [u64; 2] {
+        let mut sum = [0, 0];
+        for Image { layout, .. } in std::iter::once(&self.image).chain(&self.masks) {
+            let [held, each] = layout.memory(window);
+            sum = [sum[0] + held.min(self.kept().most), sum[1] + each];
+        }
+        sum
+    }
+
+    fn read(&self, window: CellRect) -> Result<Samples> {
+        inside(self.head.size, window)?;
+        let problem = |problem: String| Error::file(&self.path, problem);
+        let layout = &self.image.layout;
+        memory::room("a strip or tile", layout.chunk_bytes().saturating_mul(2))?;
+        let batch = layout.batch();
+        let mut samples = Samples::zeros(self.head.kind, window.size()[0] * window.size()[1]).map_err(problem)?;
+        for batch in layout.chunks(window).chunks(batch) {
+            let decoded = batch.par_iter().map(|k| self.decoded(*k, window)).collect::<Result<Vec<_>, _>>();
+            for (k, part) in batch.iter().zip(decoded.map_err(problem)?) {
+                layout.lay(&mut samples, &part, *k, window).map_err(problem)?;
+            }
+        }
+        Ok(samples)
+    }
+
+    fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
+        inside(self.head.size, window)?;
+        let mut found: Option<Vec<bool>> = None;
+        for Image { source, layout } in &self.masks {
+            let mask = (|| {
+                let mut samples = Samples::zeros(layout.coding.kind, window.size()[0] * window.size()[1])?;
+                for k in layout.chunks(window) {
+                    layout.lay(&mut samples, &layout.decode(source, k)?, k, window)?;
+                }
+                no_data(Ok(samples))
+            })();
+            let mask = mask.map_err(|problem: String| Error::file(&self.path, format!("has a mask that {problem}")))?;
+            match &mut found {
+                Some(found) => found.iter_mut().zip(mask).for_each(|(found, more)| *found |= more),
+                None => found = Some(mask),
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -223,7 +210,7 @@ impl Layout {
         ((u64::from(1u32 << 26) / self.chunk_bytes().max(1)) as usize).clamp(1, BATCH)
     }
 
-    /// See [`TiffWindows::memory`].
+    /// See [`WindowedMap::memory`].
     fn memory(&self, window: Size) -> [u64; 2] {
         let own = [self.rows, self.cols];
         let is_met_in_part = (0..2).any(|k| !window[k].is_multiple_of(self.chunk[k]) && window[k] < own[k]);

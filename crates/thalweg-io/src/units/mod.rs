@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::geokeys::{self, key};
-use thalweg_core::terrain::grid::Georeference;
+use thalweg_core::Georeference;
 
 /// Codes, units and names.
 const TABLE: &str = include_str!("epsg.tsv");

@@ -4,15 +4,13 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::FileWindows;
 use super::vrt::{Mosaic, Part};
+use super::{WindowedMap, open_windows};
 use crate::raster::both;
-use crate::{Head, Raster, SampleType, Samples, geokeys, inside, plain};
-use thalweg_core::base::error::{Error, Result};
+use crate::{Format, Head, Raster, SampleType, Samples, TiffWindows, geokeys, inside, plain};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
-use thalweg_core::terrain::grid::{Georeference, MAX_CELLS, PixelIs};
+use thalweg_core::terrain::grid::{MAX_CELLS, PixelIs};
+use thalweg_core::{CellRect, Error, Georeference, Result, Size};
 
 /// GDAL's virtual raster, which lays files beside one another: the first band, read by windows, whatever its size.
 ///
@@ -22,7 +20,15 @@ pub struct VrtWindows {
     path: PathBuf,
     head: Head,
     mosaic: Mosaic,
-    open: Mutex<VecDeque<(usize, Arc<FileWindows>)>>,
+    open: Mutex<VecDeque<Opened>>,
+}
+
+/// A file that is open.
+struct Opened {
+    number: usize,
+    map: Arc<dyn WindowedMap>,
+    /// Bytes of its samples if it is held whole, else 0.
+    held: u64,
 }
 
 /// The longest text that is read.
@@ -74,58 +80,9 @@ impl VrtWindows {
         Ok(own)
     }
 
-    /// What it says of itself.
-    pub fn head(&self) -> &Head {
-        &self.head
-    }
-
-    /// Rows and columns: windows along these are read fast.
-    pub fn chunk(&self) -> Size {
-        let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
-        first.map_or(CHUNK, |file| [0, 1].map(|k| file.chunk()[k].min(CHUNK[k])))
-    }
-
-    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns
-    /// is read: as if all its files were like the first.
-    pub fn memory(&self, window: Size) -> [u64; 2] {
-        let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
-        let [held, each] = match first.as_deref() {
-            Some(FileWindows::Tiff(file)) => file.memory(window),
-            Some(FileWindows::Vrt(file)) => file.memory(window),
-            Some(file @ FileWindows::Whole(_)) => [file.bytes(), 0],
-            None => [0, 0],
-        };
-        // A piece of a file beside the window, and that in the raster's own type.
-        let piece = (window[0] * window[1] * 2 * SampleType::F64.bytes()) as u64;
-        [(held.saturating_mul(OPEN as u64)).min(HELD_WHOLE.max(held)), each.saturating_add(piece)]
-    }
-
     /// The files that it lays, the lowest first; one that is laid twice comes twice.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.mosaic.parts.iter().map(|part| part.path.as_path())
-    }
-
-    /// The samples of a window in row-major order.
-    ///
-    /// # Errors
-    /// A window that does not lie inside; a file that cannot be read, or is smaller than the window that is laid of it; samples that the
-    /// type of the raster does not hold.
-    pub fn read(&self, window: CellRect) -> Result<Samples> {
-        Ok(self.lay(window, false)?.0)
-    }
-
-    /// One a cell of the window, row by row: true where a mask says that there is no data; `None` if neither the raster nor any file of the
-    /// window has a mask. A mask of the raster's own leaves out the cells of no file.
-    ///
-    /// # Errors
-    /// As [`VrtWindows::read`].
-    pub fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
-        inside(self.head.size, window)?;
-        let mut is_masked = self.mosaic.masked;
-        for (k, _, from, _) in self.met(window) {
-            is_masked = is_masked || self.opened(k)?.mask(from)?.is_some();
-        }
-        if is_masked { Ok(Some(self.lay(window, true)?.1)) } else { Ok(None) }
     }
 
     /// All of it.
@@ -195,28 +152,31 @@ impl VrtWindows {
     }
 
     /// File number `k`, opened, or found among those that are.
-    fn opened(&self, k: usize) -> Result<Arc<FileWindows>> {
+    fn opened(&self, number: usize) -> Result<Arc<dyn WindowedMap>> {
         // What is in it is whole whoever failed while he held it.
         let kept = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, found)) = kept().iter().find(|(own, _)| *own == k) {
-            return Ok(found.clone());
+        if let Some(found) = kept().iter().find(|own| own.number == number) {
+            return Ok(found.map.clone());
         }
-        let part = &self.mosaic.parts[k];
-        let opened = FileWindows::open(&part.path)?.keep(KEPT);
-        let size = opened.size();
+        let part = &self.mosaic.parts[number];
+        let format = Format::of(&part.path)?;
+        let map: Arc<dyn WindowedMap> = match format {
+            Format::Tiff => Arc::new(TiffWindows::open(&part.path)?.keep(KEPT)),
+            _ => open_windows(&part.path)?.into(),
+        };
+        let size = map.size();
         if (0..2).any(|k| part.from.start[k] + part.from.size()[k] > size[k]) {
             let [rows, cols] = size;
             let words = format!("is {cols} × {rows} cells (columns × rows); {} lays more of it", self.path.display());
             return Err(Error::file(&part.path, words));
         }
-        let opened = Arc::new(opened);
+        let held = if format.reads_windows() { 0 } else { (size[0] * size[1] * map.head().kind.bytes()) as u64 };
         let mut kept = kept();
-        kept.push_back((k, opened.clone()));
-        let whole = |kept: &VecDeque<(usize, Arc<FileWindows>)>| kept.iter().map(|(_, file)| file.bytes()).sum::<u64>();
-        while kept.len() > OPEN || (kept.len() > 1 && whole(&kept) > HELD_WHOLE) {
+        kept.push_back(Opened { number, map: map.clone(), held });
+        while kept.len() > OPEN || (kept.len() > 1 && kept.iter().map(|file| file.held).sum::<u64>() > HELD_WHOLE) {
             kept.pop_front();
         }
-        Ok(opened)
+        Ok(map)
     }
 
     /// Where its cells lie: its own transform, and the CRS in the keys of its first file, for its own is a text.
@@ -228,7 +188,7 @@ impl VrtWindows {
             return Ok(mosaic.transform.and_then(|_| placed(Georeference::default())));
         }
         let first = match mosaic.parts.first() {
-            Some(_) => self.opened(0)?.about()?.georeference.filter(geokeys::has_crs),
+            Some(_) => self.opened(0)?.head().georeference.clone().filter(geokeys::has_crs),
             None => None,
         };
         match (first, mosaic.epsg()) {
@@ -249,6 +209,40 @@ impl VrtWindows {
                 Err(Error::file(&self.path, problem))
             }
         }
+    }
+}
+
+impl WindowedMap for VrtWindows {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn chunk(&self) -> Size {
+        let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
+        first.map_or(CHUNK, |file| [0, 1].map(|k| file.chunk()[k].min(CHUNK[k])))
+    }
+
+    /// As if all its files were like the first.
+    fn memory(&self, window: Size) -> [u64; 2] {
+        let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
+        let [held, each] = first.map_or([0, 0], |file| file.memory(window));
+        // A piece of a file beside the window, and that in the raster's own type.
+        let piece = (window[0] * window[1] * 2 * SampleType::F64.bytes()) as u64;
+        [(held.saturating_mul(OPEN as u64)).min(HELD_WHOLE.max(held)), each.saturating_add(piece)]
+    }
+
+    fn read(&self, window: CellRect) -> Result<Samples> {
+        Ok(self.lay(window, false)?.0)
+    }
+
+    /// A mask of the raster's own leaves out the cells of no file.
+    fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
+        inside(self.head.size, window)?;
+        let mut is_masked = self.mosaic.masked;
+        for (k, _, from, _) in self.met(window) {
+            is_masked = is_masked || self.opened(k)?.mask(from)?.is_some();
+        }
+        if is_masked { Ok(Some(self.lay(window, true)?.1)) } else { Ok(None) }
     }
 }
 

@@ -7,8 +7,7 @@ use roxmltree::{Document, Node};
 
 use crate::SampleType;
 use thalweg_core::base::names;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{CellRect, Size};
 
 /// What a virtual raster says.
 #[derive(Debug, Clone, PartialEq)]

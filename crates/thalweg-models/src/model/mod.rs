@@ -8,12 +8,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::choice;
 use thalweg_core::declare::params::{Parameters, Value, Written};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{CellRect, LayerSpec, Table, Terrain};
+use thalweg_core::terrain::{LayerSpec, Table};
+use thalweg_core::{CellRect, Grid, Result, Terrain, choice};
 use thalweg_refine::{Join, Rules};
 
 /// How far from a cell a step reads or writes.

@@ -1,12 +1,9 @@
 //! Where the ground drains to: see [`DrainageLayers`].
 
 use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick, YEAR};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, DISCHARGE, Hue, LayerOverlay, LayerSpec, POOL, RAIN, Terrain};
-use thalweg_core::{choice, params};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, DISCHARGE, Hue, LayerOverlay, LayerSpec, POOL, RAIN};
+use thalweg_core::{Field, Grid, Height, Result, Terrain, choice, params};
 use thalweg_flow as flow;
 use thalweg_flow::accumulate::{SHARES, shares};
 use thalweg_flow::{Land, basins, infinity, multiple, streams};
@@ -200,8 +197,8 @@ impl Stepper for Look {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::Edge;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::grid::Edge;
 
     /// A valley along row 2 that falls to the east, its only way out, with a pit in its bed.
     fn valley() -> Terrain {

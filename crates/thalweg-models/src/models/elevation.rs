@@ -2,10 +2,8 @@
 
 use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::process::base::{AMOUNT, STEP_CELLS, band, bands, lay};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::params;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{Cells, LayerSpec, Terrain};
+use thalweg_core::terrain::{Cells, LayerSpec};
+use thalweg_core::{Error, Grid, Result, Terrain, params};
 
 /// The layer that is laid: metres, from a file or from an earlier stage.
 pub const ELEVATION: LayerSpec = LayerSpec::floats(
@@ -94,8 +92,8 @@ impl Stepper for Laying {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::Field;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::field::Field;
 
     fn step(model: &Elevation, terrain: &mut Terrain) -> Result<Budget> {
         let mut stepper = model.start(&terrain.grid)?;

@@ -5,8 +5,7 @@ use std::ops::Range;
 use crate::model::{About, Blend, Family, Model};
 use crate::process::base::{AMOUNT, Base, STEP_CELLS, laid_in_bands};
 use thalweg_core::base::rng::Key;
-use thalweg_core::params;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Grid, params};
 use thalweg_noise::chunk::{CHUNK, Chunk, for_chunks};
 
 params! {

@@ -4,13 +4,9 @@ use rayon::prelude::*;
 
 use crate::model::{About, Blend, Budget, Family, Model, Stepper, Tick};
 use crate::process::base::{AMOUNT, lay};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::fourier::{Fourier, Wave};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::{choice, params};
+use thalweg_core::{Field, Grid, Result, Terrain, choice, params};
 
 choice! {
     /// How the size of a wave follows the law.

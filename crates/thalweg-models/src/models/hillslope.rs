@@ -7,12 +7,8 @@ use crate::process::slopes::SLOPE_LIMIT;
 use crate::process::slopes::diffuse::{PASS, passes};
 use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit};
 use thalweg_core::base::cast::share_of;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::params;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid, Topology};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
+use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
+use thalweg_core::{Edge, Error, Field, Grid, Height, Result, Terrain, Topology, params};
 
 params! {
     /// Cuts slopes to the steepest that stands, alike in all directions, and lets soil creep: even flanks, round crests.

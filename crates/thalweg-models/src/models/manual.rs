@@ -1,10 +1,7 @@
 //! [`Manual`]: a stage for what is done by hand.
 
 use crate::model::{About, Budget, Family, Model, PlayedRole, Reach, Role, Stepper, Tick};
-use thalweg_core::base::error::Result;
-use thalweg_core::params;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Grid, Result, Terrain, params};
 
 params! {
     /// Changes nothing of its own: the ground is changed by the strokes of its stage.

@@ -30,8 +30,8 @@ pub mod trees;
 pub mod volcano;
 
 use crate::model::{Model, Role};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::{LAYERS, LayerSpec};
+use thalweg_core::{Error, Result};
 
 /// Makes one model with default parameters.
 type Make = fn() -> Box<dyn Model>;

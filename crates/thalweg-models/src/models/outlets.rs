@@ -3,12 +3,9 @@
 use crate::model::{About, Budget, Family, Model, Stepper, Tick};
 use crate::process::forest::{Forest, TREES};
 use crate::process::slopes::reshape;
-use thalweg_core::base::error::Result;
-use thalweg_core::params;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, LOOSE, POOL, TREE_DENSITY, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, LOOSE, POOL, TREE_DENSITY};
+use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::{Land, outlets};
 
 params! {

@@ -3,12 +3,8 @@
 use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
 use crate::process::floors::{Valley, carve};
 use crate::process::slopes::{Guards, book_cut, carry_off, factors};
-use thalweg_core::base::error::Result;
-use thalweg_core::params;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
+use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
+use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::{Drainage, Land};
 
 params! {
@@ -132,8 +128,8 @@ impl Stepper for Cut {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::Edge;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::grid::Edge;
     use thalweg_core::terrain::height::UNITS;
 
     fn run(model: &Planation, terrain: &mut Terrain) -> Budget {

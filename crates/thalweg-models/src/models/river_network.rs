@@ -2,14 +2,9 @@
 
 use crate::model::{About, Budget, Family, Model, Stepper, Tick};
 use crate::process::slopes::reshape;
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{
-    Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, Terrain, WATER,
-};
-use thalweg_core::{choice, params};
+use thalweg_core::terrain::{Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, WATER};
+use thalweg_core::{Field, Grid, Result, Terrain, choice, params};
 use thalweg_flow::Land;
 use thalweg_flow::breach::Limits;
 use thalweg_noise::given::springs::{self, SPRINGS};

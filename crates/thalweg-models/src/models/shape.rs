@@ -5,8 +5,7 @@ use std::ops::Range;
 use crate::model::{About, Blend, Family, Model};
 use crate::process::base::{AMOUNT, Base, laid_in_bands};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::{choice, params};
+use thalweg_core::{Grid, choice, params};
 
 choice! {
     /// Which shape.

@@ -6,12 +6,9 @@ use rayon::prelude::*;
 use crate::model::{About, Budget, Family, Local, Model, Reach, Stepper, Tick};
 use crate::process::slopes::factors;
 use thalweg_core::base::cast::{self, share_of};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::params;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
+use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::D8;
 use thalweg_flow::near::{BLOCK, Block, HERE, NEIGHBOURS, Near, block, whole};
 

@@ -4,13 +4,9 @@ use std::sync::Arc;
 
 use crate::model::{About, Budget, Family, Growth, Local, Model, Stepper, Tick, YEAR};
 use crate::process::forest::{FERTILITY, Forest, ForestRules, KINDS, PlantSite, TREES, stand, stand_reach};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::params;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, DISCHARGE, POOL, RAIN, TREE_DENSITY, Table, Terrain, WATER};
+use thalweg_core::terrain::{DISCHARGE, POOL, RAIN, TREE_DENSITY, Table, WATER};
+use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::accumulate::{SHARES, shares};
 use thalweg_flow::{Drainage, Land};
 

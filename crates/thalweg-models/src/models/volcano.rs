@@ -6,8 +6,7 @@ use std::ops::Range;
 use crate::model::{About, Blend, Family, Model};
 use crate::process::base::{AMOUNT, Base, laid_in_bands};
 use thalweg_core::base::rng::Key;
-use thalweg_core::params;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Grid, params};
 
 params! {
     /// Lays a volcano as lava built it: a shield drawn out along rift zones, small cones along them, a caldera at the

@@ -9,11 +9,10 @@ use rayon::prelude::*;
 
 use crate::model::{Blend, Budget, Model, Stepper, Tick};
 use thalweg_core::base::cast::share_of;
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, LayerSpec, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, LayerSpec};
+use thalweg_core::{Grid, Height, Result, Terrain};
 
 /// How much of a base model's change a cell takes.
 pub const AMOUNT: LayerSpec =
@@ -173,8 +172,7 @@ fn lay_row(
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use thalweg_core::terrain::CellRect;
-    use thalweg_core::terrain::field::Field;
+    use thalweg_core::{CellRect, Field};
 
     /// A square world of `cells` cells a side, `extent` metres wide.
     pub fn square(cells: usize, extent: f64) -> Grid {
@@ -239,8 +237,7 @@ pub(crate) mod testing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::CellRect;
-    use thalweg_core::terrain::field::Field;
+    use thalweg_core::{CellRect, Field};
 
     fn terrain(heights: &[i32]) -> Terrain {
         let grid = Grid::new([1, heights.len()], 10.0).unwrap();

@@ -1,7 +1,6 @@
 //! Values on coarser cells, read smoothly between.
 
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Field, Grid};
 
 /// Bilinear between the middles of the coarse cells, level beyond the outermost.
 pub fn between(values: &Field<f32>, coarse: &Grid, fine: &Grid) -> Field<f32> {

@@ -4,8 +4,9 @@
 //! deposit. A cut is shared out over a [`Brush`] by cumulated integer weights, so that the shares sum to the cut exactly.
 
 use crate::model::Budget;
+use thalweg_core::Height;
 use thalweg_core::base::cast::share_of;
-use thalweg_core::terrain::height::{Height, SPLIT_PARTS, split};
+use thalweg_core::terrain::height::{SPLIT_PARTS, split};
 
 /// Cumulated weights of a round brush in 65 535ths, row by row, rows padded with nothing to whole vectors.
 pub struct Brush {

@@ -7,11 +7,8 @@
 use rayon::prelude::*;
 
 use crate::model::{Budget, Stepper, Tick};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Grid, Topology};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, Coarser, Terrain};
+use thalweg_core::terrain::{Cells, Coarser};
+use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, Topology};
 
 /// `inner` at work on blocks of `factor` × `factor` cells, `rounds` of its `steps` to one of ours.
 pub struct Coarsened {
@@ -304,8 +301,8 @@ impl Spline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::CellRect;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::CellRect;
     use thalweg_core::terrain::PROTECT;
 
     fn terrain(size: [usize; 2]) -> Terrain {

@@ -11,11 +11,8 @@
 use rayon::prelude::*;
 
 use crate::model::Budget;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{GROUND, LOOSE, LayerSpec, Terrain};
+use thalweg_core::terrain::{GROUND, LOOSE, LayerSpec};
+use thalweg_core::{Error, Field, Grid, Height, Result, Terrain};
 
 /// Something that the scheduler can place: a number that orders it, and the world cell it is in.
 pub trait Particle: Copy + Send + Sync {

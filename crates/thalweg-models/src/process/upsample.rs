@@ -5,10 +5,8 @@
 //! neighbours to either side, and the halves get the means of that curve. First along rows, then along columns. What one
 //! half gets the other lacks, in whole units: every cell's four parts sum to four times its own, and so to what lay there.
 
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::{Grid, Topology};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, Finer, Terrain};
+use thalweg_core::terrain::{Cells, Finer};
+use thalweg_core::{Field, Grid, Height, Size, Terrain, Topology};
 
 /// The grid of the same world with cells of half the width.
 pub fn grid(grid: &Grid) -> Grid {

@@ -5,9 +5,7 @@ pub mod rows;
 pub mod soils;
 pub mod springs;
 
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Grid, Result, Terrain};
 
 /// A row of a table that a recipe may give to a stage whose model keeps a table of that name.
 pub trait Given: Sized {

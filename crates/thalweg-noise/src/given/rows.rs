@@ -2,9 +2,8 @@
 
 use serde_json::{Map, json};
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::{Column, Table};
+use thalweg_core::{Error, Grid, Result};
 
 /// A number of each row: a key in a recipe, a column in a terrain.
 #[derive(Debug, Clone, Copy)]
@@ -183,7 +182,7 @@ pub fn cells(table_name: &str, table: &Table, grid: &Grid) -> Result<Vec<[usize;
 #[cfg(test)]
 mod tests {
     use crate::given::springs::{Spring, table};
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::Grid;
 
     #[test]
     fn a_margin_has_places_on_all_sides() {

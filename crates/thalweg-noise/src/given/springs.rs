@@ -4,9 +4,8 @@ use serde_json::Map;
 
 use crate::given::Given;
 use crate::given::rows::{self, Entry, X, Y};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{Column, Table, Terrain, within};
+use thalweg_core::terrain::{Column, Table, within};
+use thalweg_core::{Error, Grid, Result, Terrain};
 
 /// The table's name. Its columns are `row` and `column` (world cell) and `rate` (m³/s).
 pub const SPRINGS: &str = "springs";
@@ -182,7 +181,7 @@ pub fn name(number: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::CellRect;
+    use thalweg_core::CellRect;
 
     #[test]
     fn places_become_cells_and_come_back() {

@@ -6,8 +6,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::strata::pile::Pile;
 use crate::strata::vary::{Octaves, Strike, Vary, log_normal};
+use thalweg_core::Grid;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::UNITS;
 
 /// Grains in the pile of beds, after which they repeat: 131 km of rock.

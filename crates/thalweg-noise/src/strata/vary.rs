@@ -6,8 +6,7 @@ use crate::fractal::{Fractal, FractalSettings};
 use crate::octave::Plane;
 use thalweg_core::base::power::exp2;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Field, Grid};
 
 /// Octaves of a regional field: from its wavelength down to what the grid carries.
 const OCTAVES: u32 = 16;

@@ -16,10 +16,7 @@ use crate::pictures::paint::{Brush, Painter};
 use crate::pictures::picture::{Picture, Reduction, size_within};
 use crate::pictures::relief::{Relief, Sampled, fill, fill_between, known_means};
 use crate::pictures::shade::{Scratch, ShadeOptions, brush_for, draw_row, furnished, stripe};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{CellRect, Error, Field, Grid, Result, Size};
 
 /// Cells to a side of the means that are kept of the whole map.
 pub const COARSE: usize = 16;
@@ -44,7 +41,6 @@ pub type ReadRows<'a> = dyn FnMut(Range<usize>) -> Result<Field<f32>> + 'a;
 /// A shaded map on its way into a file.
 pub struct ShadedMap<'a> {
     ground: Ground<'a>,
-    options: ShadeOptions<'a>,
     brush: Brush,
     deepest: f32,
     /// The sky over larger hills, by coarse cell, and the levels between.
@@ -125,7 +121,7 @@ impl<'a> ShadedMap<'a> {
         let strip = furnished(Picture::new([0, map[1]], PAPER), metres_per_pixel, &brush, &options);
         let (deepest, reduction) = (sampled.deepest(), Reduction::new(size, map));
         let drawn = VecDeque::new();
-        Ok(Self { ground, options, brush, deepest, open, rims, reduction, map, strip, drawn, next: 0 })
+        Ok(Self { ground, brush, deepest, open, rims, reduction, map, strip, drawn, next: 0 })
     }
 
     /// Bytes of memory that it takes at the most over a map of so many rows and columns, beside what `read` takes.
@@ -194,11 +190,6 @@ impl<'a> ShadedMap<'a> {
         }
         self.next += 1;
         Ok(())
-    }
-
-    /// What was chosen or given.
-    pub fn options(&self) -> &ShadeOptions<'a> {
-        &self.options
     }
 }
 

@@ -9,9 +9,8 @@ use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::Relief;
 use crate::pictures::sample::quantile;
 use crate::pictures::shade::{brush, hatch};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::{Hue, Terrain};
+use thalweg_core::terrain::Hue;
+use thalweg_core::{Error, Field, Result, Terrain};
 
 /// Reflectance, 0 to 1, of the ground under the data.
 pub const GREY: f32 = 0.62;
@@ -125,7 +124,7 @@ pub fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::Grid;
 
     fn flat() -> Terrain {
         Terrain::new(Grid::new([8, 8], 10.0).unwrap())

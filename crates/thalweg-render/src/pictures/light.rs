@@ -5,8 +5,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::pictures::sample::finer_row;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Error, Field, Result, Size};
 use thalweg_flow::D8;
 
 /// Where the sun stands.

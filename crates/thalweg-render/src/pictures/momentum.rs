@@ -9,9 +9,8 @@ use crate::pictures::picture::Picture;
 use crate::pictures::relief::Relief;
 use crate::pictures::shade::{brush, hatch};
 use crate::pictures::text::{Letters, draw};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::{MOMENTUM_X, MOMENTUM_Y, Terrain};
+use thalweg_core::terrain::{MOMENTUM_X, MOMENTUM_Y};
+use thalweg_core::{Error, Field, Result, Terrain};
 
 /// What both parts at once are called where a layer is asked for.
 pub const MOMENTUM: &str = "momentum";
@@ -111,8 +110,8 @@ fn wheel(map: Picture, scale: Option<f64>, words: &str) -> Picture {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::Grid;
     use thalweg_core::terrain::Hue;
-    use thalweg_core::terrain::grid::Grid;
 
     fn flat() -> Terrain {
         Terrain::new(Grid::new([8, 60], 10.0).unwrap())

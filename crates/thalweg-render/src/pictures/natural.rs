@@ -6,7 +6,7 @@ use crate::pictures::colour::{Linear, lit, mix};
 use crate::pictures::light::{Sun, gradient, lambert, normal, shadow, sky};
 use crate::pictures::relief::Relief;
 use crate::pictures::sample::bilinear;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 
 /// Metres: east, north, up.
 type Point = [f32; 3];

@@ -9,7 +9,7 @@ use crate::pictures::ramps::{ColourTable, Ramp};
 use crate::pictures::relief::{Relief, Sampled};
 use crate::pictures::sample::{bilinear, finer_row};
 use crate::pictures::streams::STREAM;
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Field, Size};
 
 /// The sun's share of the light on flat open ground. The three shares sum to 1, so flat ground shows the ramp's own colour.
 pub const SUN: f32 = 0.70;
@@ -301,9 +301,7 @@ mod tests {
     use crate::pictures::shade::{ShadeOptions, brush};
     use crate::pictures::water::Water;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::Terrain;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height, Terrain};
 
     #[test]
     fn a_row_has_the_colours_of_its_cells() {

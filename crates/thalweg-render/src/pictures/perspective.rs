@@ -16,9 +16,8 @@ use crate::pictures::shade::brush;
 use crate::pictures::text::{Letters, draw};
 use crate::pictures::trees::Wood;
 use crate::pictures::water::{Streams, Water};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::base::range::check_range;
+use thalweg_core::{Error, Result, Size, Terrain};
 use thalweg_models::process::forest::Tree;
 
 /// Subpixels on a side of a pixel.
@@ -170,23 +169,19 @@ impl ViewOptions<'_> {
                 "16 to 16384 each",
             ));
         }
-        let within = |name: &str, value: f64, low: f64, high: f64| {
-            let inside = (low..=high).contains(&value);
-            if inside { Ok(()) } else { Err(Error::value(name, value, format!("{low} to {high}"))) }
-        };
-        within("azimuth", self.azimuth, -360.0, 360.0)?;
-        within("elevation", self.elevation, 5.0, 90.0)?;
-        within("zoom", self.zoom, 0.1, 20.0)?;
+        check_range("azimuth", self.azimuth, -360.0..=360.0)?;
+        check_range("elevation", self.elevation, 5.0..=90.0)?;
+        check_range("zoom", self.zoom, 0.1..=20.0)?;
         if let Some(haze) = self.haze {
-            within("haze", haze, 100.0, 1e7)?;
+            check_range("haze", haze, 100.0..=1e7)?;
         }
         if let Some(Standpoint { place, above, azimuth, pitch, lens }) = self.standpoint {
-            within("place east of the corner", place[0], -1e8, 1e8)?;
-            within("place south of the corner", place[1], -1e8, 1e8)?;
-            within("height above ground", above, 1.0, 1e5)?;
-            within("azimuth", azimuth, -360.0, 360.0)?;
-            within("pitch", pitch, -90.0, 60.0)?;
-            within("lens", lens, 5.0, 120.0)?;
+            check_range("place east of the corner", place[0], -1e8..=1e8)?;
+            check_range("place south of the corner", place[1], -1e8..=1e8)?;
+            check_range("height above ground", above, 1.0..=1e5)?;
+            check_range("azimuth", azimuth, -360.0..=360.0)?;
+            check_range("pitch", pitch, -90.0..=60.0)?;
+            check_range("lens", lens, 5.0..=120.0)?;
         }
         if let Some(exaggeration) = self.exaggeration.filter(|x| !(*x > 0.0 && *x <= 1000.0)) {
             return Err(Error::value("exaggeration", exaggeration, "above 0 to 1000"));
@@ -386,9 +381,7 @@ fn caption(picture: &mut Picture, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Field, Grid, Height};
 
     fn terrain(size: Size, height: impl Fn(usize, usize) -> f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new(size, 30.0).unwrap());

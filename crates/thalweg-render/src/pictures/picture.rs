@@ -7,9 +7,8 @@ use rayon::prelude::*;
 
 use crate::pictures::colour::{Linear, Rgb, linear, srgb};
 use crate::pictures::png_file::{write_png, write_png_rows};
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::filter::{Axis, Kernel, filter};
+use thalweg_core::{CellRect, Field, Size};
 
 /// The most bytes of pixels that are decoded: a frame of 8192² and more.
 const MAX_BYTES: usize = 1 << 28;

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use thalweg_core::Size;
 use thalweg_core::base::deflate::zlib_pieces;
-use thalweg_core::terrain::field::Size;
 
 /// Bytes of a group of rows, about.
 const GROUP: usize = 1 << 18;

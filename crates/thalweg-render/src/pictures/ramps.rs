@@ -1,7 +1,7 @@
 //! Colour ramps: from a number in 0..1 to a colour.
 
 use crate::pictures::colour::{Linear, Rgb, from_oklab, linear, srgb, to_oklab};
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// Points of one channel: position in 0..1 and value in 0..1 (sRGB).
 type Points = &'static [(f32, f32)];

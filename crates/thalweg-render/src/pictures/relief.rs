@@ -7,11 +7,9 @@ use rayon::prelude::*;
 use crate::pictures::light::gradient;
 use crate::pictures::sample::{bilinear, quantile};
 use crate::pictures::water::Water;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::WATER;
 use thalweg_core::terrain::filter::{Axis, Kernel, filter};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Terrain, WATER};
+use thalweg_core::{Error, Field, Height, Result, Size, Terrain};
 
 /// Most cells that quantiles and mean slopes look at; enough for either to a fraction of a per cent.
 const SAMPLE: usize = 1 << 16;
@@ -333,8 +331,7 @@ pub(crate) fn fill_between(values: &mut Field<f32>, known: &Field<bool>, coarse:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height};
 
     #[test]
     fn holes_are_filled_between_their_neighbours() {

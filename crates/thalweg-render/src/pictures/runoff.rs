@@ -4,11 +4,7 @@
 use crate::pictures::relief::Relief;
 use crate::pictures::sample::{bilinear, quantile};
 use crate::pictures::water::{Streams, Water};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Grid, Height, Result, Terrain};
 use thalweg_flow::{Drainage, Land};
 
 /// Water that a square metre of land gives to its streams in m/s: 200 l/s from a km², as after days of rain. In dry weather

@@ -2,7 +2,7 @@
 
 use multiversion::multiversion;
 
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 
 /// The field at row `y` and column `x`, held within its ends, linear between samples.
 pub fn bilinear(field: &Field<f32>, y: f32, x: f32) -> f32 {

@@ -3,7 +3,7 @@
 use crate::pictures::colour::Linear;
 use crate::pictures::raster::{Band, Corner};
 use crate::pictures::relief::Relief;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 
 /// Metres: east, north, up.
 pub(crate) type ScenePoint = [f32; 3];

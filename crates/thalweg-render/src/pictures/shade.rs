@@ -178,8 +178,7 @@ pub(crate) fn hatch(i: usize, j: usize, stripe: usize) -> Rgb {
 mod tests {
     use super::*;
     use thalweg_core::terrain::Cells;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height};
     use thalweg_models::models::glacier::ICE;
 
     fn terrain(rows: usize, cols: usize, height: impl Fn(usize, usize) -> f64) -> Terrain {

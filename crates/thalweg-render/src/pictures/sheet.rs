@@ -5,7 +5,7 @@ use crate::pictures::perspective::{DrawnLand, ViewOptions, render};
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{ShadeOptions, shade};
 use crate::pictures::text::{Letters, draw};
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// Paper between the pictures, in pixels.
 const GAP: usize = 12;
@@ -158,10 +158,7 @@ fn arranged(pictures: &[Picture], [width, columns]: [usize; 2], labels: &Labels<
 mod tests {
     use super::*;
     use crate::pictures::water::Water;
-    use thalweg_core::terrain::Terrain;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Field, Grid, Height, Terrain};
 
     fn hill(height: f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new([40, 40], 30.0).unwrap());

@@ -6,7 +6,7 @@ use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::picture::Picture;
 use crate::pictures::relief::Relief;
 use crate::pictures::water::Streams;
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Field, Size};
 use thalweg_flow::{D8, hydraulic};
 
 /// The light blue of streams: lighter and clearer than any pool.
@@ -165,9 +165,7 @@ mod tests {
     use crate::pictures::relief::levels;
     use crate::pictures::shade::{ShadeOptions, shade};
     use crate::pictures::water::Water;
-    use thalweg_core::terrain::Terrain;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height, Terrain};
 
     /// A plain of 100 m with cells of 10 m.
     fn plain(size: Size) -> Terrain {

@@ -8,7 +8,7 @@ use crate::pictures::relief::Relief;
 use crate::pictures::sample::bilinear;
 use crate::pictures::scene::{Camera, ScenePoint};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Field, Size};
 use thalweg_models::process::forest::{KINDS, PlantForm, Tree};
 
 /// Colour of a crown in full light, one for each of [`KINDS`].
@@ -257,9 +257,7 @@ mod tests {
     use super::*;
     use crate::pictures::perspective::{ViewOptions, view};
     use crate::pictures::shade::{ShadeOptions, shade};
-    use thalweg_core::terrain::Terrain;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height, Terrain};
 
     fn land() -> Terrain {
         let mut terrain = Terrain::new(Grid::new([60, 80], 2.0).unwrap());

@@ -1,10 +1,8 @@
 //! Water on pictures: pools, and streams by their discharge.
 
 use crate::pictures::sample::quantile;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{DISCHARGE, POOL, Terrain, WATER};
+use thalweg_core::terrain::{DISCHARGE, POOL, WATER};
+use thalweg_core::{Error, Field, Height, Result, Terrain};
 use thalweg_models::models::glacier::ICE;
 
 /// Shares of a map's cells above the discharges at which streams begin to show and are opaque, where a cell is a pixel.

@@ -6,9 +6,7 @@ use serde::Serialize;
 
 use crate::products::resample::reduce_field;
 use crate::products::statistics::correlation;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Error, Field, Result, Terrain};
 use thalweg_flow::{D8, Drainage, Land, Neighbourhood};
 
 /// Most cells on the long side at which heights and slopes are compared; else half of those of the coarser terrain.
@@ -152,8 +150,7 @@ fn stems((area, drainage): &(Field<f64>, Drainage), least: f64) -> Vec<([usize; 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::grid::{Edge, Grid};
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Edge, Grid, Height};
 
     /// Two valleys that fall to the south, their beds in metres from the west.
     fn valleys(cells: usize, beds: [f64; 2]) -> Terrain {

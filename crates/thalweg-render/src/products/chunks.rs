@@ -4,8 +4,7 @@ use rayon::prelude::*;
 
 use crate::products::mesh::{Mesh, MeshOptions, MeshPoints, Up, no_ground};
 use crate::products::rtin::{Corners, HeightNet, Rim, coarsened, finest};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
+use thalweg_core::{Error, Result, Terrain};
 
 /// Most chunks.
 const MOST_CHUNKS: usize = 65_536;
@@ -173,9 +172,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Field, Grid, Height};
 
     fn land(size: [usize; 2], seed: u64) -> Terrain {
         let key = Key::new(seed, "chunks");

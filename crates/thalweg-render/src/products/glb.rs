@@ -9,7 +9,7 @@ use crate::products::gltf::{Gltf, Numbers};
 use crate::products::mesh::{Mesh, Up};
 use crate::products::mesh_scene::{MeshScene, MeshSurface};
 use crate::products::stand::Stand;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 const LINEAR: u32 = 9729;
 const LINEAR_MIPMAP_LINEAR: u32 = 9987;
@@ -310,9 +310,7 @@ mod tests {
     use super::*;
     use crate::products::chunks::{ChunkOptions, ChunkedMesh};
     use crate::products::mesh::MeshOptions;
-    use thalweg_core::terrain::Terrain;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height, Terrain};
     use thalweg_models::process::forest::Tree;
 
     fn land() -> Terrain {

@@ -3,8 +3,8 @@
 use crate::products::plants;
 use crate::products::rtin::Corners;
 use crate::products::slope::{gradient, normal};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::{GROUND, Terrain};
+use thalweg_core::terrain::GROUND;
+use thalweg_core::{Error, Result, Terrain};
 
 /// Which axis points up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -256,9 +256,7 @@ fn stations(n: usize, cell: f64) -> Vec<(f64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Field, Grid, Height};
 
     fn terrain(rows: usize, cols: usize, height: impl Fn(usize, usize) -> f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new([rows, cols], 10.0).unwrap());

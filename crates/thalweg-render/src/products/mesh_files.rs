@@ -194,9 +194,7 @@ mod tests {
     use super::*;
     use crate::products::chunks::{ChunkOptions, ChunkedMesh};
     use crate::products::mesh::MeshOptions;
-    use thalweg_core::terrain::Terrain;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height, Terrain};
 
     fn land() -> Terrain {
         let mut terrain = Terrain::new(Grid::new([4, 5], 10.0).unwrap());

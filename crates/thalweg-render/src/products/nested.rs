@@ -7,9 +7,7 @@
 
 use rayon::prelude::*;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Field, Height, Result};
 use thalweg_flow::basins::spread;
 use thalweg_flow::{Directions, Land, OUT};
 

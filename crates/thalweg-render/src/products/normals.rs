@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use crate::pictures::png_file::write_png;
 use crate::products::slope::{gradient, normal};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Field, Terrain};
 
 /// Bits of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -107,8 +106,7 @@ fn encode(writer: impl Write, size: [usize; 2], colour: png::ColorType, depth: D
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height};
 
     /// Rising 0.75 per metre eastward or northward.
     fn plane(eastward: bool) -> Terrain {

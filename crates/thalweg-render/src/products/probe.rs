@@ -1,7 +1,8 @@
 //! [`probe`]: what is known of one cell, in numbers.
 
 use crate::products::slope::gradient;
-use thalweg_core::terrain::{Cells, LOOSE, Terrain};
+use thalweg_core::Terrain;
+use thalweg_core::terrain::{Cells, LOOSE};
 
 /// A number that was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,10 +49,8 @@ pub fn probe(terrain: &Terrain, [i, j]: [usize; 2]) -> Vec<Reading> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
     use thalweg_core::terrain::{HARDNESS, LayerSpec};
+    use thalweg_core::{Field, Grid, Height};
 
     #[test]
     #[should_panic(expected = "row 1, column 5 lies outside a terrain of 4 × 5 cells")]

@@ -6,12 +6,9 @@
 
 use std::ops::Range;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::filter::{Axis, Kernel, filter, touched};
-use thalweg_core::terrain::grid::{Georeference, Grid};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, Cells, Layer, Terrain};
+use thalweg_core::terrain::{Cells, Layer};
+use thalweg_core::{CellRect, Error, Field, Georeference, Grid, Height, Result, Size, Terrain};
 
 /// The terrain with `size` samples (rows, columns) over the same extent between its corner samples. More samples are interpolated
 /// (ground bicubic, layers linear), fewer low-passed; planes stay planes exactly. Whole numbers of layers are rounded.

@@ -1,6 +1,6 @@
 //! The slope of the ground between cell centres, holes left out.
 
-use thalweg_core::terrain::Terrain;
+use thalweg_core::Terrain;
 
 /// Rise per metre eastward and northward at row `i`, column `j`: central differences, one-sided beside a rim or a cell without
 /// data, 0 where there is no neighbour at all. Differences of heights are exact.
@@ -32,9 +32,7 @@ pub fn normal(gradient: [f64; 2], scale: f64) -> [f64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Field, Grid, Height};
 
     #[test]
     fn planes_have_their_slope_everywhere_but_for_lone_cells() {

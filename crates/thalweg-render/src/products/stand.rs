@@ -8,9 +8,8 @@ use serde_json::json;
 use crate::products::gltf::{Gltf, Numbers};
 use crate::products::mesh::{MeshOptions, scale};
 use crate::products::plants::Plant;
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
+use thalweg_core::{Result, Terrain};
 use thalweg_models::process::forest::Tree;
 
 /// Shapes to each kind.
@@ -184,9 +183,7 @@ fn foot(tree: &Tree, terrain: &Terrain, scale: f64) -> Option<[f32; 3]> {
 mod tests {
     use super::*;
     use crate::products::mesh::Mesh;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Field, Grid, Height};
     use thalweg_models::process::forest::KINDS;
 
     fn land() -> Terrain {

@@ -1,7 +1,6 @@
 //! How alike two fields are.
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Error, Field, Result};
 
 /// Pearson's correlation of two fields, cell by cell, −1 to 1; pairs with a NaN or infinity are left out. Summed in
 /// row-major order, means first.

@@ -241,7 +241,7 @@ fn connect(reaches: &[ChannelReach], courses: &mut [Course]) {
 mod tests {
     use super::*;
     use crate::products::mesh::Up;
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::Grid;
     use thalweg_core::terrain::{Cells, POOL};
 
     /// A valley that falls southward into a lake, whose shore is the sea's too further on.

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use crate::products::slope::gradient;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::{DISCHARGE, POOL, Terrain};
+use thalweg_core::terrain::{DISCHARGE, POOL};
+use thalweg_core::{Error, Field, Result, Terrain};
 use thalweg_flow::{D8, Drainage, Land};
 use thalweg_models::model::YEAR;
 
@@ -142,8 +141,7 @@ fn spread(terrain: &Terrain, rules: &WetnessRules, wet: &mut Field<f32>) {
 mod tests {
     use super::*;
     use thalweg_core::terrain::Cells;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height};
 
     /// A plane that falls 1 in 10 to the south, cells of 10 m.
     fn plane(size: [usize; 2]) -> Terrain {

@@ -5,8 +5,7 @@ use std::f64::consts::PI;
 use super::place::MapPlace;
 use super::tiles::{MapLand, sampled};
 use super::transverse::{FLATTENING, RADIUS};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Field, Result};
 
 /// Cells of a tile's mesh along a side.
 const CELLS: usize = 64;

@@ -11,8 +11,7 @@ use crate::pictures::colour::Rgb;
 use crate::pictures::light::{Sun, gradient, lambert, normal};
 use crate::pictures::picture::Picture;
 use crate::pictures::png_file::write_png;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Error, Field, Result};
 
 /// What a tile's pixels say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +54,6 @@ pub const MARGIN: usize = 2;
 
 /// A tile's heights with a margin about them, from which all layers of it are made.
 pub struct TileHeights {
-    tile: MapTile,
     /// Metres of ground along a pixel, by rows, margin and all.
     across: Vec<f32>,
     metres: Field<f32>,
@@ -74,18 +72,7 @@ impl TileHeights {
         let inner = (0..SIDE).any(|i| metres.row(i + MARGIN)[MARGIN..MARGIN + SIDE].iter().any(|z| !z.is_nan()));
         let wide = |tangent: &f64| (pixel(tile.zoom) * place.ground(*tangent)) as f32;
         let across = rows(tile, MARGIN).iter().map(wide).collect();
-        Ok(inner.then_some(Self { tile, across, metres }))
-    }
-
-    /// Which tile it is.
-    pub fn tile(&self) -> MapTile {
-        self.tile
-    }
-
-    /// The lowest and the highest of its pixels, in metres.
-    pub fn range(&self) -> [f32; 2] {
-        let all = (0..SIDE).flat_map(|i| self.metres.row(i + MARGIN)[MARGIN..MARGIN + SIDE].iter().copied());
-        all.filter(|z| !z.is_nan()).fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], z| [low.min(z), high.max(z)])
+        Ok(inner.then_some(Self { across, metres }))
     }
 
     /// The tile's bytes: [`SIDE`] rows and columns of pixels.

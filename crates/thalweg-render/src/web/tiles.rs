@@ -4,9 +4,7 @@ use std::f64::consts::PI;
 
 use super::place::{MapPlace, Net};
 use super::transverse::RADIUS;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{CellRect, Field, Result};
 
 /// Pixels of a tile's side.
 pub const SIDE: usize = 256;

@@ -10,9 +10,8 @@ use crate::sampled::settle::settle;
 use crate::tree::NONE;
 use crate::{Carved, Site, ribbon};
 use thalweg_core::base::rng::Key;
-use thalweg_core::choice;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height, choice};
 use thalweg_flow::Part;
 
 choice! {

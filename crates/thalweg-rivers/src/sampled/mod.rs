@@ -13,8 +13,8 @@ mod sample;
 mod settle;
 
 use crate::{Carved, Network, Site};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
+use thalweg_core::{Error, Result};
 
 pub use draw::Rule;
 

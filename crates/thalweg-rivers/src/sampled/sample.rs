@@ -161,10 +161,7 @@ pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::CellRect;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{CellRect, Field, Grid, Height};
     use thalweg_flow::Land;
 
     fn plain(grid: &Grid) -> Field<Height> {

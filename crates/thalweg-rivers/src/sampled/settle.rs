@@ -1,8 +1,7 @@
 //! Ground that never rises along the report's rivers.
 
 use crate::network::{Mouth, Network, Source};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height};
 
 /// Lets no path rise, by lowering what stands in the way: where two rivers' channels overlap, the lower cut is both's.
 /// Says whether it changed anything.

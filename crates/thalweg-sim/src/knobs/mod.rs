@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use crate::recipe::{From, Recipe, Stage, When};
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::range::check_range;
 use thalweg_core::declare::params::{Knob, KnobPower, Param, ParamKind, Scaling, Value};
 use thalweg_core::terrain::GROUND;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Height, Result};
 use thalweg_models::model::Blend;
 use thalweg_models::models;
 use thalweg_models::rocks::Rock;
@@ -72,16 +72,10 @@ impl Knobs {
     /// A factor outside its range; a size or relief other than 1 where the ground comes from a file; a size other than 1 beside a sketch,
     /// whose lines lie at metres.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
-        for (name, value, range) in [
-            ("age", self.age, FACTOR),
-            ("rain", self.rain, FACTOR),
-            ("relief", self.relief, STRETCH),
-            ("size", self.size, STRETCH),
-        ] {
-            if !range.contains(&value) {
-                return Err(Error::value(name, value, format!("{} to {}", range.start(), range.end())));
-            }
-        }
+        check_range("age", self.age, FACTOR)?;
+        check_range("rain", self.rain, FACTOR)?;
+        check_range("relief", self.relief, STRETCH)?;
+        check_range("size", self.size, STRETCH)?;
         for (name, value) in [("relief", self.relief), ("size", self.size)] {
             if recipe.extent().is_none() && value != 1.0 {
                 let from = recipe.dem().map_or("a file".into(), |from| from.display().to_string());

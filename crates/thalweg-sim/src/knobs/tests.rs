@@ -1,5 +1,5 @@
 use super::*;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::Grid;
 
 /// A recipe with something for every knob.
 const TEXT: &str = "\

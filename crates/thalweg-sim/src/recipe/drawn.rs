@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use crate::recipe::Recipe;
 use crate::sketch::{Sketch, SketchFeature, SketchFrom, SketchWorld};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Error, Grid, Height, Result};
 use thalweg_io::atomic::write_text;
 
 impl Recipe {

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::recipe::{Recipe, Start};
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_io::apart::apart;
 use thalweg_io::atomic::atomic;
 use thalweg_io::{FilePath, Format};

@@ -2,9 +2,8 @@
 
 use serde_json::{Value as Json, json};
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::keys::{self, Form, Key, Pair, key};
-use thalweg_core::terrain::grid::Georeference;
+use thalweg_core::{Error, Georeference, Result};
 use thalweg_io::{geokeys, units};
 
 /// A coordinate system in metres, and where in it the world's north-western corner lies.

@@ -2,9 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::keys::{self, Form, number};
 use thalweg_core::declare::params::{ParamKind, Written};
+use thalweg_core::{Error, Result};
 
 /// How a recipe names its first level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -12,7 +12,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
 use crate::recipe::Recipe;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// What is written, and the one thing that is read.
 const VERSION: u8 = 1;

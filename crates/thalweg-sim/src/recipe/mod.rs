@@ -51,9 +51,9 @@ mod text;
 use std::path::PathBuf;
 
 use crate::sketch::SketchFrom;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::params::Written;
 use thalweg_core::terrain::grid::Edges;
+use thalweg_core::{Error, Result};
 use thalweg_io::{FilePath, Sidecar};
 use thalweg_models::model::{Local, Model};
 use thalweg_models::rocks::Rock;

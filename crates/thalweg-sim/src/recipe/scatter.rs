@@ -2,9 +2,9 @@
 
 use serde_json::Value as Json;
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::keys::{self, Form, Key, key};
 use thalweg_core::declare::params::ParamKind;
+use thalweg_core::{Error, Result};
 
 /// How continents lie scattered: one, or none, in each square of a lattice.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::keys::{self, File, Form, Key, Maybe, Pair, Text, key, schema_of};
+use thalweg_core::{Error, Result};
 
 /// Where a stage's input layer comes from.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use crate::recipe::Recipe;
 use crate::recipe::laid::WorldPlace;
 use crate::recipe::levels::{Beyond, Coarsest, LocalFrom};
 use crate::recipe::scatter::Scatter;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// The ground that a recipe begins with. Each form holds the settings that apply to it and no others.
 ///

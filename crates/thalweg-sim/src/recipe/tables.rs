@@ -2,9 +2,7 @@
 
 use serde_json::{Map, json};
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Error, Grid, Result, Terrain};
 use thalweg_noise::given::Given;
 use thalweg_noise::given::soils::{Bed, Soil};
 use thalweg_noise::given::springs::Spring;

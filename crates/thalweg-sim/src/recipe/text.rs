@@ -11,11 +11,11 @@ use crate::recipe::{
     Beyond, Coarsest, From, LocalFrom, MAX_STAGES, Recipe, Scatter, Stage, Start, WorldPlace, start, strokes,
 };
 use crate::sketch::PathOrLines;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
 use thalweg_core::declare::keys::{self, File, Form, Key, Maybe, Named, Pair, Text, key};
 use thalweg_core::declare::params::ParamKind;
-use thalweg_core::terrain::grid::{self, Edge, Edges, SIDES};
+use thalweg_core::terrain::grid::{self, Edges, SIDES};
+use thalweg_core::{Edge, Error, Result};
 use thalweg_io::{FilePath, plain, write_text};
 use thalweg_models::model::Model;
 use thalweg_models::models::{self, Models};

@@ -1,10 +1,7 @@
 //! From one level to the next: all that is there on finer cells, and what the base ground adds there.
 
 use crate::run::{Run, layers};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_models::model::{Budget, Tick};
 use thalweg_models::process::upsample;
 

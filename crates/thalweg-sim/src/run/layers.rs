@@ -2,11 +2,8 @@
 
 use crate::recipe::tables;
 use crate::recipe::{From, LayerSource, Stage};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Grid, Topology};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, GROUND, LOOSE, LayerSpec, Terrain};
+use thalweg_core::terrain::{Cells, GROUND, LOOSE, LayerSpec};
+use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, Topology};
 use thalweg_io as io;
 use thalweg_io::FilePath;
 use thalweg_models::models::elevation::ELEVATION;

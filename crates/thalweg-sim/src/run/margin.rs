@@ -2,7 +2,7 @@
 
 use crate::recipe::Recipe;
 use crate::run::Run;
-use thalweg_core::terrain::Terrain;
+use thalweg_core::Terrain;
 use thalweg_models::model::Budget;
 
 impl Run {

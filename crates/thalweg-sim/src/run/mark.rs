@@ -8,9 +8,8 @@ use crate::recipe::strokes::Stroke;
 use crate::recipe::{From, Recipe, Stage};
 use crate::run::{Run, StageReport};
 use crate::sketch::SketchFrom;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::Terrain;
 use thalweg_core::terrain::bytes::Values;
+use thalweg_core::{Result, Terrain};
 
 /// A run as it stood between two steps, without its recipe. Copies share the terrain.
 #[derive(Clone)]

@@ -4,9 +4,8 @@ use crate::plan::Turn;
 use crate::recipe::{Recipe, Stage};
 use crate::run::Run;
 use crate::sketch::{FACTORS, Sketch};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{Cells, ERODIBILITY, Lifetime, Terrain, UPLIFT};
+use thalweg_core::terrain::{Cells, ERODIBILITY, Lifetime, UPLIFT};
+use thalweg_core::{Grid, Result, Terrain};
 use thalweg_models::model::{Budget, Family, Role};
 
 /// How often in a turn the ground is brought back to what is drawn: a stage may change it beyond that in a part of its steps only.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::grid::SIDES;
 use thalweg_core::terrain::{CellRect, Cells, Table, Terrain, TileGrid, within};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::session::{Session, shown_size};
-use thalweg_core::terrain::Terrain;
+use thalweg_core::Terrain;
 use thalweg_models::process::upsample;
 
 /// The terrain as the first model that is no base found it.

@@ -6,7 +6,7 @@ use crate::run::mark::Mark;
 use crate::session::undo::Change;
 use crate::session::{Position, Session};
 use crate::sketch::SketchFeature;
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_core::declare::params::Written;
 
 impl Session {

@@ -5,7 +5,7 @@ use crate::recipe::{Recipe, Stage, When};
 use crate::run::Run;
 use crate::session::Session;
 use crate::session::undo::Made;
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_models::model::Role;
 use thalweg_models::models;
 use thalweg_models::models::droplets::{Droplets, TracePoint, trace};

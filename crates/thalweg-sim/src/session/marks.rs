@@ -4,7 +4,7 @@ use crate::recipe::Recipe;
 use crate::run::Run;
 use crate::run::mark::Mark;
 use crate::session::{Position, Session};
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// A mark in its place.
 struct Kept {

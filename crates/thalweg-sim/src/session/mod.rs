@@ -40,8 +40,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::recipe::{Recipe, Stage};
 use crate::run::{Progress, Run};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::Terrain;
+use thalweg_core::{Result, Terrain};
 use thalweg_render::products::resample::reduce;
 
 use before::Before;

@@ -3,7 +3,7 @@
 use crate::recipe::strokes::Stroke;
 use crate::recipe::{Recipe, Stage};
 use crate::session::{Position, Session};
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 
 /// Acts that can be undone at most.
 const MOST: usize = 1000;

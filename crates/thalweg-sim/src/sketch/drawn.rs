@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 
 use crate::sketch::read;
 use crate::sketch::{Sketch, SketchWorld};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::keys::{self, File, Form, Text};
+use thalweg_core::{Error, Result};
 use thalweg_io::{FilePath, plain};
 
 /// Where a recipe has its sketch from.

@@ -2,8 +2,8 @@
 
 use crate::sketch::shape::{Scale, course};
 use crate::sketch::{Sketch, SketchKind};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::{ERODIBILITY, LayerSpec, Lifetime, Terrain, UPLIFT};
+use thalweg_core::terrain::{ERODIBILITY, LayerSpec, Lifetime, UPLIFT};
+use thalweg_core::{Field, Terrain};
 
 /// By how much rivers cut more readily, and land rises less, on a river's line; and the same on a ridge's.
 const RIVER: [f64; 2] = [2.5, 0.85];

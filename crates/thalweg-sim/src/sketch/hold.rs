@@ -6,10 +6,8 @@ use crate::sketch::kept::{Coasts, cell_at, relief};
 use crate::sketch::line::Line;
 use crate::sketch::shape::{Low, Profile, Scale, Shape, bed, crest};
 use crate::sketch::{Keeping, Sketch, SketchFeature, SketchKind};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Edge;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Edge, Field, Height, Terrain};
 use thalweg_flow::{Land, fill};
 use thalweg_models::model::Budget;
 

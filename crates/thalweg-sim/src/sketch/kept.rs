@@ -2,10 +2,7 @@
 
 use crate::sketch::line::{Line, Place, is_inside};
 use crate::sketch::{Sketch, SketchFeature, SketchKind};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_flow::{Drainage, Land};
 
 /// How far from a river's line water may run, in cells of the first level.
@@ -201,11 +198,8 @@ impl Coasts {
     }
 
     /// Metres from the coast of a place.
-    pub fn at(&self, [x, y]: Place) -> f64 {
-        let along = |metres: f64, axis: usize| {
-            ((metres - self.first[axis]) / self.width).clamp(0.0, self.far.size()[axis] as f64 - 1.0)
-        };
-        bilinear(&self.far, [along(y, 0), along(x, 1)])
+    pub fn at(&self, place: Place) -> f64 {
+        value_at(&self.far, self.first, self.width, place)
     }
 
     /// The share of cells further than `beyond` that lie on the right side.
@@ -226,9 +220,12 @@ impl Coasts {
     }
 }
 
-/// A field's value between its cells' middles.
-pub fn bilinear(field: &Field<f64>, at: [f64; 2]) -> f64 {
+/// The value at a place of a field of cells `width` metres wide, bilinear between their middles; beyond the field that of its edge.
+/// `first` is where the first cell's middle is: metres southward and eastward.
+pub fn value_at(field: &Field<f64>, first: [f64; 2], width: f64, [x, y]: Place) -> f64 {
     let [rows, cols] = field.size();
+    let along = |metres: f64, axis: usize| ((metres - first[axis]) / width).clamp(0.0, field.size()[axis] as f64 - 1.0);
+    let at = [along(y, 0), along(x, 1)];
     let [v, u] = at.map(|at| at - at.floor());
     let [i, j] = at.map(|at| at as usize);
     let [south, east] = [(i + 1).min(rows - 1), (j + 1).min(cols - 1)];

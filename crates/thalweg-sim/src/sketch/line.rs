@@ -3,9 +3,7 @@
 use rayon::iter::ParallelIterator;
 
 use crate::sketch::SketchFeature;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{CellRect, Field, Grid};
 
 pub type Place = [f64; 2];
 

@@ -27,8 +27,7 @@ mod line;
 mod read;
 mod shape;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Error, Grid, Result};
 use thalweg_io::{FilePath, plain};
 
 pub(crate) use drawn::PathOrLines;

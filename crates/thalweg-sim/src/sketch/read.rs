@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::sketch::{MAX_FEATURES, MAX_POINTS, Sketch, SketchFeature, SketchKind};
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 use thalweg_io::features::{Property, feature_text};
 use thalweg_io::plain;
 

@@ -1,12 +1,9 @@
 //! The land that a feature wants: a profile along its line, and how it goes on to both sides.
 
-use crate::sketch::kept::{bilinear, relief};
+use crate::sketch::kept::{relief, value_at};
 use crate::sketch::line::{Closest, Line, Place};
 use crate::sketch::{SketchFeature, SketchKind};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Grid, Height, Terrain};
 
 /// Ground as means over cells of the first level, read between their middles.
 pub struct Low {
@@ -46,11 +43,8 @@ impl Low {
     }
 
     /// Metres at a place; beyond the map those of its edge.
-    pub fn at(&self, [x, y]: Place) -> f64 {
-        let along = |metres: f64, axis: usize| {
-            ((metres - self.first[axis]) / self.width).clamp(0.0, self.field.size()[axis] as f64 - 1.0)
-        };
-        bilinear(&self.field, [along(y, 0), along(x, 1)])
+    pub fn at(&self, place: Place) -> f64 {
+        value_at(&self.field, self.first, self.width, place)
     }
 }
 

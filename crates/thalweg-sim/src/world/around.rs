@@ -1,7 +1,7 @@
 //! Tiles by distance: fine ones near a place, coarser ones farther off.
 
 use super::World;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// A tile that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use thalweg_core::terrain::CellRect;
+use thalweg_core::CellRect;
 use thalweg_refine::LocalWindow;
 
 /// Windows of any number of worlds, kept while they take no more than so many bytes; those that were asked for longest ago go
@@ -105,8 +105,7 @@ fn bytes(window: &LocalWindow) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Field, Height};
     use thalweg_flow::OUT;
 
     fn window(row: i64) -> Arc<LocalWindow> {

@@ -3,10 +3,8 @@
 use std::ops::ControlFlow;
 
 use thalweg_core::base::cast::share_of;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::{RAIN, Terrain};
+use thalweg_core::terrain::RAIN;
+use thalweg_core::{CellRect, Error, Field, Result, Terrain};
 use thalweg_flow::Directions;
 use thalweg_flow::accumulate::{SHARES, shares, weighted};
 use thalweg_refine::{Frame, LocalWindow, Rules};

@@ -8,8 +8,7 @@ use super::coarse::{Coarse, CoarseWater, Solved, Solving, Watch};
 use super::once::Once;
 use crate::recipe::Recipe;
 use crate::run::Run;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_core::{CellRect, Error, Result, Terrain};
 use thalweg_refine::{Frame, LocalWindow, Rules};
 
 /// A level 0 that is a whole terrain: a recipe's, solved when it is first asked for, or one that is there.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::World;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
+use thalweg_core::{CellRect, Error, Result};
 use thalweg_flow::D8;
 use thalweg_refine::LocalWindow;
 

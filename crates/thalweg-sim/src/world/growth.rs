@@ -1,11 +1,8 @@
 //! What grows on a world's ground, rectangle by rectangle.
 
 use crate::world::World;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, Cells, DISCHARGE, POOL, Table, Terrain};
+use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Table};
+use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
 
 impl World {
     /// The table of what grows on a rectangle of a level, and its name; `None` where nothing of the recipe grows, or cells are too wide or too narrow

@@ -35,9 +35,8 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::recipe::Recipe;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_core::{CellRect, Error, Result, Terrain};
 use thalweg_models::model::{Growth, Local};
 use thalweg_refine as local;
 use thalweg_refine::{Frame, Ledger, LocalWindow, Rules, needed, refine_with_ledger};

@@ -4,7 +4,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rayon::ThreadPoolBuilder;
 
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// A value that is made when it is first asked for.
 #[derive(Debug)]

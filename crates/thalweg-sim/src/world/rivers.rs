@@ -15,9 +15,8 @@ use std::sync::Arc;
 use super::World;
 use super::coarse::{CoarseWater, unwatched};
 use thalweg_core::base::clock::YEAR;
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::CellRect;
+use thalweg_core::{CellRect, Result};
 use thalweg_flow::D8;
 use thalweg_refine::LocalWindow;
 

@@ -12,8 +12,7 @@ use rayon::prelude::*;
 
 use super::World;
 use super::coarse::unwatched;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::CellRect;
+use thalweg_core::{CellRect, Result};
 use thalweg_refine::{Frame, LocalWindow, Rules, needed, refine_in_pieces};
 
 /// Cells of a block's side, without its halo.

@@ -8,7 +8,7 @@ use crate::support::{self, Draw};
 use thalweg::io::{LoadOptions, SampleType, Samples};
 use thalweg::terrain::CellRect;
 use thalweg_store::{
-    Access, DrainJob, Memory, Store, StoreSpec, StoredLayer, WindowedMap as _, ZarrArray, is_store, open_raster,
+    Access, DrainJob, MapInMemory, Store, StoreSpec, StoredLayer, WindowedMap as _, ZarrArray, is_store, open_raster,
 };
 
 fn spec() -> StoreSpec {
@@ -316,7 +316,7 @@ fn memory_is_read_as_files_are() {
     let samples = support::samples(&mut draw, SampleType::U16, size[0] * size[1], 0.0);
     let mut read = thalweg::io::Raster::new(size, samples.clone());
     read.mask = Some((0..samples.len()).map(|k| k % 3 == 0).collect());
-    let memory = Memory::from(read);
+    let memory = MapInMemory::from(read);
     for _ in 0..50 {
         let window = draw.window(size);
         support::same(&memory.read(window).unwrap(), &support::crop(&samples, size, window));

@@ -1,6 +1,7 @@
 //! [`Studio`]: the window's state.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
@@ -15,7 +16,7 @@ use crate::app::frames::Frames;
 use crate::app::pointer::{Cursor, Drag};
 use crate::app::start::{fonts, thumbnail};
 use crate::options::Options;
-use crate::painter::{Painted, Painter, Wants};
+use crate::painter::{Painted, Painter, PainterThread, Wants};
 use crate::platform::Ask;
 use crate::session::{Order, Snapshot, Worker};
 use crate::ui::appearance::Settings;
@@ -41,7 +42,7 @@ const WORDS: f64 = 6.0;
 pub struct Studio {
     pub(crate) options: Options,
     pub(crate) worker: Worker,
-    pub(crate) painter: Painter,
+    pub(crate) painter: Rc<dyn Painter>,
     pub(crate) scene: Option<Scene>,
     /// The recipe as the panels show and change it.
     pub(crate) recipe: Recipe,
@@ -136,14 +137,13 @@ impl Studio {
             // A page is as light or dark as the others of its user.
             Some(page) => {
                 ctx.set_theme(egui::ThemePreference::System);
-                let (worker, painter) = (page.link.clone(), page.link.clone());
-                (Worker::elsewhere(worker), Painter::elsewhere(painter))
+                (Worker::elsewhere(page.link.clone()), page.link.clone() as Rc<dyn Painter>)
             }
             None => {
                 ctx.set_theme(egui::Theme::Dark);
                 let [step, paint] = [ctx.clone(), ctx.clone()];
                 let worker = Worker::start(options.recipe.clone(), options.playing, move || step.request_repaint())?;
-                (worker, Painter::start(move || paint.request_repaint())?)
+                (worker, Rc::new(PainterThread::start(move || paint.request_repaint())?) as _)
             }
         };
         let snapshot = loop {

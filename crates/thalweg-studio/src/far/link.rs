@@ -11,7 +11,7 @@ use thalweg::io::MemoryFiles;
 use thalweg::recipe::Recipe;
 
 use crate::far::wire::{FromStation, ToStation, Told};
-use crate::painter::{Job, Painted, PainterElsewhere};
+use crate::painter::{Job, Painted, Painter};
 use crate::session::{Board, Elsewhere, Order, Snapshot, Work};
 
 /// Sends bytes to a station.
@@ -166,7 +166,7 @@ impl Elsewhere for Link {
     }
 }
 
-impl PainterElsewhere for Link {
+impl Painter for Link {
     fn ask(&self, job: Job) {
         self.painting.set(true);
         self.send(&ToStation::Paint(job.wants, job.compare, job.droplets));

@@ -1,5 +1,6 @@
 //! [`Worker`]: the window's end of the thread.
 
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::session::order::Order;
 use crate::session::snapshot::Snapshot;
 use crate::session::work::Work;
 
-/// A session that works elsewhere than in a thread of this program.
+/// A session that works elsewhere than in the thread of the window.
 pub trait Elsewhere {
     /// Tells it something.
     fn tell(&self, order: Order);
@@ -26,13 +27,8 @@ pub trait Elsewhere {
     fn revive(&self) -> bool;
 }
 
-/// The window's end of the worker.
-pub struct Worker(End);
-
-enum End {
-    Thread { orders: Sender<Order>, board: Arc<Board> },
-    Elsewhere(Rc<dyn Elsewhere>),
-}
+/// The window's end of the worker. To drop it tells the session to quit.
+pub struct Worker(Rc<dyn Elsewhere>);
 
 impl Worker {
     /// Starts the thread on a recipe. `wake` is called whenever there is something new to see.
@@ -51,56 +47,59 @@ impl Worker {
             }
         };
         platform::spawn("worker", work).map_err(|error| format!("the system gives no thread ({error})"))?;
-        Ok(Self(End::Thread { orders, board }))
+        Ok(Self(Rc::new(Thread { orders, board })))
     }
 
     /// A worker that is elsewhere.
     pub fn elsewhere(far: Rc<dyn Elsewhere>) -> Self {
-        Self(End::Elsewhere(far))
+        Self(far)
     }
+}
 
-    /// Tells it something. A worker that has ended hears nothing, and that is no harm.
-    pub fn tell(&self, order: Order) {
-        match &self.0 {
-            // A worker that has ended hears nothing.
-            End::Thread { orders, .. } => drop(orders.send(order)),
-            End::Elsewhere(far) => far.tell(order),
-        }
-    }
+impl Deref for Worker {
+    type Target = dyn Elsewhere;
 
-    /// Whether the thread has broken down: a fault of the program's.
-    pub fn is_broken(&self) -> bool {
-        match &self.0 {
-            End::Thread { board, .. } => board.is_broken(),
-            End::Elsewhere(far) => far.is_broken(),
-        }
-    }
-
-    /// Begins anew, from nothing, after the worker has broken down; whether it could. A thread does not.
-    pub fn revive(&self) -> bool {
-        match &self.0 {
-            End::Thread { .. } => false,
-            End::Elsewhere(far) => far.revive(),
-        }
-    }
-
-    /// The latest snapshot.
-    pub fn latest(&self) -> Option<Arc<Snapshot>> {
-        match &self.0 {
-            End::Thread { board, .. } => board.latest(),
-            End::Elsewhere(far) => far.latest(),
-        }
+    fn deref(&self) -> &Self::Target {
+        &*self.0
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
         self.tell(Order::Quit);
+    }
+}
+
+/// A session in a thread of this program, which does not begin anew after it has broken down.
+struct Thread {
+    orders: Sender<Order>,
+    board: Arc<Board>,
+}
+
+impl Elsewhere for Thread {
+    fn tell(&self, order: Order) {
+        // A thread that has ended hears nothing, and that is no harm.
+        drop(self.orders.send(order));
+    }
+
+    fn latest(&self) -> Option<Arc<Snapshot>> {
+        self.board.latest()
+    }
+
+    fn is_broken(&self) -> bool {
+        self.board.is_broken()
+    }
+
+    fn revive(&self) -> bool {
+        false
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
         // A step under way ends by itself, and nobody waits for it; but files are not left half-written.
-        if let End::Thread { board, .. } = &self.0 {
-            while board.is_writing() && !board.is_broken() {
-                std::thread::sleep(Duration::from_millis(10));
-            }
+        while self.board.is_writing() && !self.board.is_broken() {
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 }

@@ -14,7 +14,7 @@ use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::run::Run;
 use thalweg_studio::far::{Link, Post, Station};
 use thalweg_studio::goods::Goods;
-use thalweg_studio::painter::{Job, Painted, PainterElsewhere, Wants};
+use thalweg_studio::painter::{Job, Painted, Painter, Wants};
 use thalweg_studio::session::{Elsewhere, Order, Snapshot};
 
 const WORLD: &str = r#"

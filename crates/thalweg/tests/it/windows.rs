@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use thalweg::io::{Format, Head, Overviews, Raster, SampleType, Samples, TiffWindows, decode, read, write, write_cog};
+use thalweg::io::{
+    Format, Head, Overviews, Raster, SampleType, Samples, TiffWindows, WindowedMap as _, decode, read, write, write_cog,
+};
 use thalweg::terrain::{Cell, CellRect};
 
 /// Random numbers (SplitMix64), begun by the clock; the seed is printed, and so shown where a test fails.

@@ -1,6 +1,6 @@
 //! Moisture that the wind carries.
 
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 
 /// How air takes up moisture, carries and loses it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,12 +9,9 @@ use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::models::climate::air::Air;
 use crate::process::between::between;
 use crate::process::coarse;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{Cells, RAIN, Terrain};
-use thalweg_core::{choice, params};
+use thalweg_core::terrain::{Cells, RAIN};
+use thalweg_core::{Field, Grid, Result, Terrain, choice, params};
 
 choice! {
     /// What winds blow by.

@@ -4,9 +4,8 @@ use rayon::prelude::*;
 
 use crate::models::coast::cut::Cut;
 use crate::models::coast::{Coast, blur, smooth};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height, Terrain};
 
 /// How far around land is looked for, to tell bays from capes, in metres.
 const AROUND: f64 = 300.0;

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 
 /// Lines that are worked through side by side: a sum waits for the one before it, eight do not wait for one another.
 const LANES: usize = 8;

@@ -5,10 +5,9 @@ use rayon::prelude::*;
 use crate::models::coast::{Coast, SMOOTH, blur, line};
 use crate::process::slopes::{Guards, book_cut, factors};
 use thalweg_core::base::cast::share_of;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{HARDNESS, PROTECT, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{HARDNESS, PROTECT};
+use thalweg_core::{Field, Height, Result, Terrain};
 
 /// How fast rock under water wears down, as a part of the pace at which a cliff moves back.
 const WEAR: f64 = 0.05;

@@ -3,10 +3,8 @@
 use rayon::prelude::*;
 
 use crate::models::coast::Coast;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Edge;
 use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Edge, Field, Terrain};
 
 /// Directions in which water is looked at.
 const DIRECTIONS: usize = 16;

@@ -2,7 +2,7 @@
 
 use crate::models::coast::cut::LEAST;
 use crate::models::coast::{Coast, smooth};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::Height;
 use thalweg_refine::{Join, JoinPatch};
 
 /// Widths, in cells, of the ground that the level cuts: on wider cells nothing of it shows, on narrower ones it is there already.

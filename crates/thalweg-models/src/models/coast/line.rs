@@ -3,9 +3,8 @@
 use rayon::prelude::*;
 
 use crate::models::coast::blur;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height, Terrain};
 use thalweg_rivers::distance;
 
 /// Metres from each cell's middle to the line that parts ground at or over `level` (units, of cell (i, j)) from what is below,
@@ -81,7 +80,7 @@ fn crossings(high: &Field<f32>) -> Field<[f32; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::Grid;
 
     fn world(size: [usize; 2], z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
         let grid = Grid::new(size, 10.0).unwrap();

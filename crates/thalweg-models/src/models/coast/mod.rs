@@ -11,12 +11,8 @@ mod reef;
 use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
 use crate::models::coast::foot::Foot;
 use crate::process::slopes::carry_off;
-use thalweg_core::base::error::Result;
-use thalweg_core::params;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
+use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
+use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 
 params! {
     /// Waves cut cliffs and platforms into open coasts, and lay the sand of it as beaches in bays; corals may build a reef.

@@ -3,12 +3,9 @@
 use rayon::prelude::*;
 
 use crate::models::coast::{Coast, line, smooth};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Grid, Result, Terrain};
 use thalweg_flow::{Drainage, Land};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 use thalweg_rivers::distance;

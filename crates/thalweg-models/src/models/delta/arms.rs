@@ -1,9 +1,9 @@
 //! The arms of a river, from its inlet to its mouths, and the table that they are kept in between steps.
 
 use crate::models::delta::course::{self, Place};
-use thalweg_core::base::error::Result;
 use thalweg_core::declare::codec::{Row, columns};
-use thalweg_core::terrain::{Table, Terrain};
+use thalweg_core::terrain::Table;
+use thalweg_core::{Result, Terrain};
 use thalweg_flow::hydraulic;
 
 /// The table of the points of arms, downstream. Columns: `river` (whose they are), `arm` (its number, from 0, the river's
@@ -313,7 +313,7 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::Grid;
 
     fn arm(parent: Option<usize>, line: &[Place], weight: f64) -> Arm {
         Arm { parent, line: line.to_vec(), weight, goal: weight, run: 0.0 }

@@ -5,9 +5,8 @@ use rayon::prelude::*;
 use crate::models::delta::Delta;
 use crate::models::delta::arms::Segment;
 use crate::models::delta::course::Place;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Grid, Height, Terrain};
 use thalweg_flow::hydraulic;
 use thalweg_rivers::nearest;
 

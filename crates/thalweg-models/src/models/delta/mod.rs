@@ -14,13 +14,10 @@ use crate::models::delta::bed::Nearest;
 use crate::models::delta::course::{Bends, Lines, Place};
 use crate::models::delta::route::{Choice, Ways};
 use crate::process::slopes::carry_off;
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::params;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, DISCHARGE, LOOSE, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, DISCHARGE, LOOSE};
+use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::hydraulic;
 
 params! {

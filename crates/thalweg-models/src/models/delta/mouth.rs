@@ -5,8 +5,8 @@ use crate::models::delta::arms::{Arm, Arms};
 use crate::models::delta::bed::raise;
 use crate::models::delta::course::{Lines, Place, distance, heading};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Height, Terrain};
 use thalweg_flow::hydraulic;
 
 /// How high a bar is built over the sea, in heights of levees.

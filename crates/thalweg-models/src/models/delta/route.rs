@@ -5,9 +5,7 @@ use std::collections::BinaryHeap;
 
 use crate::models::delta::course::Place;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Grid, Height, Terrain};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
 /// Steps to neighbours: all that no shorter one leads towards, up to three cells away, so that ways lean little to the axes.
@@ -248,7 +246,7 @@ impl Ways {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::Field;
+    use thalweg_core::Field;
 
     /// Land that falls to a sea in the south; a pond under the sea's level in its midst.
     fn land(cells: usize, cell: f64, wall: bool) -> Terrain {

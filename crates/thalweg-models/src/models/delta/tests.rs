@@ -4,10 +4,9 @@ use crate::model::{Budget, Model, Tick};
 use crate::models::delta::Delta;
 use crate::models::delta::arms::Arms;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{DISCHARGE, Terrain};
+use thalweg_core::terrain::DISCHARGE;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Grid, Height, Terrain};
 
 /// A plain that falls gently to a sea in the south, whose floor falls by `fall` metres a cell.
 fn coast(cells: usize, fall: f64) -> Terrain {

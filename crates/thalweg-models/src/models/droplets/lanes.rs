@@ -12,8 +12,7 @@ use crate::models::droplets::{Droplet, GRAIN, MARGIN, MAX_CARRIED, Rules};
 use crate::process::brush::{Tally, grained};
 use crate::process::particles::{Kernel, Patch};
 use thalweg_core::base::cast;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::grid::Edge;
+use thalweg_core::{Edge, Result};
 
 /// A bit for each lane.
 pub(super) type Mask = u32;

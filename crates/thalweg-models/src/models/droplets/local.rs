@@ -11,10 +11,7 @@ use crate::models::droplets::map::{LANES, Map};
 use crate::models::droplets::{Droplet, Droplets, Rules};
 use crate::process::brush::{Soil, Tally};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{CellRect, Field, Grid, Height};
 use thalweg_refine::{Join, JoinPatch};
 
 /// Showers on a level: each runs over what the ones before have made, so that gullies draw water.

@@ -3,7 +3,7 @@
 use crate::models::droplets::{DEPOSIT, Rules, VISITS, WEAR};
 use crate::process::brush::Soil;
 use crate::process::particles::{Patch, needed};
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_core::terrain::{GROUND, HARDNESS, LOOSE, PROTECT};
 
 /// Droplets stepped together.

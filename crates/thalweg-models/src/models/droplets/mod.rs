@@ -16,13 +16,12 @@ use crate::models::droplets::local::{SHOWERS, Shower};
 use crate::process::brush::Brush;
 use crate::process::coarse::{self, Coarsened};
 use crate::process::particles::{self, Particle, Planes};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::codec::{Row, columns};
-use thalweg_core::params;
-use thalweg_core::terrain::grid::{Edges, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, HARDNESS, Hue, LayerSpec, PROTECT, RAIN, Terrain};
+use thalweg_core::terrain::grid::Edges;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, HARDNESS, Hue, LayerSpec, PROTECT, RAIN};
+use thalweg_core::{Error, Grid, Height, Result, Terrain, params};
 
 params! {
     /// Raindrops run down the ground, dig where they can carry more and lay down where they cannot: gullies on the

@@ -2,10 +2,8 @@
 
 use crate::model::{Budget, Model, Tick};
 use crate::models::droplets::Droplets;
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Grid, Result, Terrain};
 
 /// A circle in the world that droplets start in.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -12,10 +12,10 @@ use crate::models::droplets::{Droplet, Droplets, Rules};
 use crate::process::brush::Tally;
 use crate::process::coarse;
 use crate::process::particles::{self, Kernel, Patch, Planes};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{CellRect, HARDNESS, PROTECT, Terrain};
+use thalweg_core::terrain::{HARDNESS, PROTECT};
+use thalweg_core::{CellRect, Error, Result, Terrain};
 
 /// A droplet where it takes a step, or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -168,10 +168,8 @@ mod tests {
     use super::*;
     use crate::models::droplets::{Circle, VISITS, pour};
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
     use thalweg_core::terrain::{Cells, LOOSE};
+    use thalweg_core::{Field, Grid, Height};
 
     /// Hills with roughness, 150 × 170 cells of 10 m, with all that a droplet heeds.
     fn hills() -> Terrain {

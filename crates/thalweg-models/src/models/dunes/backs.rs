@@ -3,7 +3,8 @@
 use std::f64::consts::TAU;
 
 use crate::models::dunes::Dunes;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::Height;
+use thalweg_core::terrain::height::UNITS;
 use thalweg_noise::gradient::noise;
 use thalweg_refine::{Join, JoinPatch};
 

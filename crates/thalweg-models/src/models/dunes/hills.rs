@@ -3,7 +3,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 
 /// The fewest cells on a side that still show a hill.
 const FEWEST: usize = 4;

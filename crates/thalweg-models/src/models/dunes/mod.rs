@@ -14,13 +14,10 @@ use crate::models::dunes::slab::{Flight, Slab};
 use crate::models::dunes::supply::{columns, numbers};
 use crate::models::dunes::wind::{Air, LIFT, SHADE, TURN};
 use crate::process::particles::{self, Planes};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::codec::Row;
-use thalweg_core::params;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{LOOSE, PROTECT, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{LOOSE, PROTECT};
+use thalweg_core::{Edge, Error, Field, Grid, Height, Result, Terrain, params};
 use thalweg_refine::Sand;
 
 params! {

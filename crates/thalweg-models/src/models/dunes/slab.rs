@@ -8,12 +8,11 @@ use crate::models::dunes::wind::{LIFT, LIFTS, MOST_TURN, SHADE, TURN};
 use crate::models::dunes::{BLOCK, Rules};
 use crate::process::particles::{Kernel, Particle, Patch, needed};
 use thalweg_core::base::cast::{nearest, share_of};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::codec::{Row, columns};
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS_F32};
+use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_core::terrain::{GROUND, LOOSE, PROTECT};
+use thalweg_core::{Edge, Grid, Height, Result};
 
 /// A slab of sand on its way; or, without a load, a block of cells that are to be polled.
 #[derive(Debug, Clone, Copy, Default)]

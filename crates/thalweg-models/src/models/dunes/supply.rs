@@ -6,10 +6,8 @@ use crate::model::Tick;
 use crate::models::dunes::slab::{CRUMB, Slab};
 use crate::models::dunes::{BLOCK, Dunes};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
 /// Slopes on which no sand is laid at the start; on a third of it all is.

@@ -5,8 +5,7 @@ use rayon::prelude::*;
 
 use crate::models::dunes::hills::{flow, means, spread};
 use crate::models::dunes::{Dunes, MEMORY};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Field, Terrain};
 
 /// The names of [`Air`]'s planes.
 pub(super) const SHADE: &str = "shade";

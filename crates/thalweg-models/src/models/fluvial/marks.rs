@@ -1,6 +1,6 @@
 //! [`Marks`]: a set of cells that costs what is in it, not what the map is.
 
-use thalweg_core::terrain::field::Size;
+use thalweg_core::Size;
 
 /// Bits in a word.
 const WORD: usize = 64;

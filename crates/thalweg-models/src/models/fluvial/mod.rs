@@ -11,12 +11,9 @@ use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules};
 use crate::models::fluvial::state::{State, Tally, Water};
 use thalweg_core::base::cast::share_of;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, HARDNESS, LOOSE, PROTECT, RAIN, SUSPENDED, Terrain, WATER};
-use thalweg_core::{choice, params};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, HARDNESS, LOOSE, PROTECT, RAIN, SUSPENDED, WATER};
+use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, choice, params};
 use thalweg_noise::given::springs::{self, SPRINGS, world_cell};
 
 params! {

@@ -2,9 +2,8 @@
 
 use crate::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
 use thalweg_core::base::cast::share_of;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Edge, Field, Grid, Height};
 use thalweg_flow::D8;
 
 /// Deepest water that counts for what flows, in units: products of two depths then fit 64 bits.

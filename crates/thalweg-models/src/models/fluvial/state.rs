@@ -3,10 +3,9 @@
 use crate::model::Budget;
 use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Scene, units_of};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{HARDNESS, PROTECT, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{HARDNESS, PROTECT};
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_flow::D8;
 
 /// What was done, in units.

@@ -10,12 +10,10 @@ use crate::models::glacier::lines::blur;
 use crate::models::glacier::{Glacier, ICE, SNOW, bed, till};
 use crate::process::slopes::SLOPE_LIMIT;
 use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, factors, jittered, limit};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, HARDNESS, PROTECT};
+use thalweg_core::{Field, Grid, Height, Result, Terrain};
 
 /// Weight of ice in bar/m: 917 kg/m³ · 9.81 m/s².
 const WEIGHT: f64 = 0.089_957_7;

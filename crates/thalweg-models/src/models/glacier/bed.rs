@@ -7,8 +7,8 @@ use crate::models::glacier::flow::Flow;
 use crate::models::glacier::land::Land;
 use crate::models::glacier::lines::blur;
 use thalweg_core::base::power::{exp2, log2};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 
 /// The most that a cell is cut in a step, as a part of its width.
 const MOST: f64 = 0.25;
@@ -145,7 +145,7 @@ pub fn wear(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::Grid;
 
     #[test]
     fn a_bed_may_be_cut_until_it_rises_as_much_as_told() {

@@ -82,9 +82,7 @@ mod tests {
 
     use super::*;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Field, Grid, Height};
 
     #[test]
     fn each_cell_is_visited_once_after_all_that_come_before_it() {

@@ -7,9 +7,8 @@ use rayon::prelude::*;
 use crate::models::glacier::cascade::Cascade;
 use crate::models::glacier::cell::{Beyond, Rates, STEEPEST};
 use crate::models::glacier::land::Land;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Grid, Height};
 
 /// Bytes a cell that a flow and a bed at work hold.
 pub const SCRATCH: u64 = 76;

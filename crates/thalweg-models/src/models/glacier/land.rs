@@ -1,8 +1,6 @@
 //! The land that ice flows over.
 
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Field, Grid, Height};
 
 /// The ground that ice lies on.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 
 /// Lines that are solved side by side.
 const LANES: usize = 16;

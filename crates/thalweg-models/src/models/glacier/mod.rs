@@ -14,10 +14,8 @@ mod till;
 use crate::model::{About, Family, Model, Reach, Stepper};
 use crate::models::glacier::ages::Ages;
 use crate::process::slopes::SLOPE_LIMIT;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::params;
-use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, ReadBack};
+use thalweg_core::{Error, Grid, Result, params};
 
 params! {
     /// Snow above the snowline gathers to glaciers that flow down the valleys, and wear their beds: troughs with steep sides

@@ -6,10 +6,9 @@ use crate::models::glacier::flow::{Climate, Flow, Spent};
 use crate::models::glacier::land::Land;
 use crate::models::glacier::{Glacier, ICE};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, Terrain};
+use thalweg_core::terrain::Cells;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 
 const STILL: Climate<'_> = Climate { snowline: 0.0, gradient: 0.0, most: 0.0, snow: None, shade: None };
 

@@ -1,9 +1,8 @@
 //! Water at cells, as tables hold it.
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::codec::column;
-use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::{Column, Table};
+use thalweg_core::{Error, Grid, Result};
 use thalweg_flow::pools::Arrival;
 
 /// Amounts at cells as a table of `row`, `column` and what the amount is called (units × cells).

@@ -19,12 +19,9 @@ use crate::models::hydrology::reckoning;
 use crate::models::hydrology::rules::{PASSES, Rules};
 use crate::models::hydrology::state::State;
 use crate::process::particles::{self, Planes};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::power::exp2;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::Edge;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Edge, Field, Height, Result, Size, Terrain};
 use thalweg_flow::Land;
 
 /// Rounds after the last batch in which drops may come to their ends.

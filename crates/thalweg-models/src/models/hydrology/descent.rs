@@ -7,10 +7,8 @@ use crate::models::hydrology::ground::COVER;
 use crate::models::hydrology::motion::{Forces, LANES, Motion};
 use crate::models::hydrology::rules::{MAX_SUNK, Rules};
 use crate::process::particles::{Kernel, Patch, needed};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::grid::Edge;
-use thalweg_core::terrain::height::Height;
 use thalweg_core::terrain::{GROUND, LOOSE};
+use thalweg_core::{Edge, Height, Result};
 use thalweg_flow::D8;
 
 /// The planes of heights beside the ground and its loose part: the level of the lake or sea over a cell ([`DRY`] where there is

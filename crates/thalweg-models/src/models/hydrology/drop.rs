@@ -2,8 +2,7 @@
 
 use crate::process::particles::Particle;
 use thalweg_core::declare::codec::{Row, columns};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Grid, Height};
 
 /// The table's name.
 pub const TABLE: &str = "drops";

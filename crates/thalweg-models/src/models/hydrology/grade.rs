@@ -6,9 +6,7 @@
 use crate::model::Budget;
 use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::rules::Rules;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::depressions::OUTSIDE;
 use thalweg_flow::pools::Pools;

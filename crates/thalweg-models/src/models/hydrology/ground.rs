@@ -1,10 +1,9 @@
 //! [`Ground`]: what the ground is made of, as drops meet it in a round.
 
 use thalweg_core::base::cast::share_of;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{HARDNESS, PROTECT, TREE_DENSITY, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{HARDNESS, PROTECT, TREE_DENSITY};
+use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_noise::given::soils::{self, strata};
 
 /// Beds of rock stand at their own slope where less loose ground lies on them: a metre.
@@ -65,8 +64,8 @@ impl Ground {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::Grid;
     use thalweg_core::terrain::Cells;
-    use thalweg_core::terrain::grid::Grid;
 
     #[test]
     fn what_is_no_number_holds_nothing() {

@@ -5,8 +5,7 @@ use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::state::State;
 use crate::process::forest::FERTILITY;
 use crate::process::forest::{Forest, ForestRules, PlantSite};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::Terrain;
+use thalweg_core::{Result, Terrain};
 
 /// Years that a forest lives at one go: reading and writing its table then costs little beside them.
 const YEARS: f64 = 10.0;

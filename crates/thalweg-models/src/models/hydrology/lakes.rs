@@ -9,11 +9,8 @@ use crate::models::hydrology::grade::{Grading, Way};
 use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::rules::{PASSES, Rules};
 use crate::models::hydrology::weather;
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::pools::{self, Outlet, Overflow, Pools, Stock};
 

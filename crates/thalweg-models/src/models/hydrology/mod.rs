@@ -22,14 +22,11 @@ use crate::model::{About, Family, Model, PlayedRole, Reach, Role, Stepper};
 use crate::models::hydrology::batch::Batches;
 use crate::models::hydrology::rules::Rules;
 use crate::process::forest::TREES;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::choice;
-use thalweg_core::params;
-use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{
     DISCHARGE, HARDNESS, LOOSE, MOMENTUM_X, MOMENTUM_Y, POOL, PROTECT, RAIN, SOIL, TREE_DENSITY,
 };
+use thalweg_core::{Error, Grid, Result, choice, params};
 use thalweg_noise::given::soils::{SOILS, strata};
 use thalweg_noise::given::springs::SPRINGS;
 

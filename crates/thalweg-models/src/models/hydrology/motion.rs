@@ -148,8 +148,8 @@ fn length(y: f32, x: f32) -> f32 {
 mod tests {
     use super::*;
     use crate::models::hydrology::Hydrology;
+    use thalweg_core::Grid;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::grid::Grid;
 
     /// The same for one drop, as the article has it: speed, way, time.
     fn plain(forces: &Forces, x: usize, rules: &Rules) -> ([f32; 2], [f32; 2], f32) {

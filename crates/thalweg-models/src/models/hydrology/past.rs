@@ -3,9 +3,9 @@
 use crate::model::Budget;
 use crate::models::hydrology::amounts::{amounts_of, table_of};
 use crate::models::hydrology::lakes::Lakes;
-use thalweg_core::base::error::Result;
 use thalweg_core::declare::codec::{column, not_held};
-use thalweg_core::terrain::{Column, Table, Terrain};
+use thalweg_core::terrain::{Column, Table};
+use thalweg_core::{Result, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::pools::{Arrival, Stock};
 

@@ -10,10 +10,9 @@ use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::drop::{COUNT_BITS, Drop, MAX_WATER, SPRING, portions};
 use crate::models::hydrology::rules::Rules;
 use thalweg_core::base::cast::share_of;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{RAIN, Terrain};
+use thalweg_core::terrain::RAIN;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Error, Field, Height, Result, Terrain};
 use thalweg_noise::given::soils;
 use thalweg_noise::given::springs;
 

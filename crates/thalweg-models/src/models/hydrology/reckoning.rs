@@ -9,10 +9,7 @@ use crate::models::hydrology::lakes::Lakes;
 use crate::models::hydrology::rules::Rules;
 use crate::models::hydrology::state::State;
 use crate::models::hydrology::weather;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::pools::{self, Arrival, Stock};
 

@@ -2,7 +2,8 @@
 
 use crate::model::YEAR;
 use crate::models::hydrology::{Hydrology, RuleSet};
-use thalweg_core::terrain::grid::{Edges, Grid};
+use thalweg_core::Grid;
+use thalweg_core::terrain::grid::Edges;
 use thalweg_core::terrain::height::UNITS;
 
 /// Cells of the stride that give the article's map one drop in a batch: 512 drops on 512 × 512 cells.

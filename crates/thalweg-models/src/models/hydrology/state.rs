@@ -4,11 +4,9 @@ use crate::models::hydrology::amounts::{amounts_of, table_of};
 use crate::models::hydrology::drop::{Drop, TABLE};
 use crate::models::hydrology::past::Past;
 use crate::models::hydrology::rules::Rules;
-use thalweg_core::base::error::Result;
 use thalweg_core::declare::codec::Row;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain};
+use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL};
+use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::pools::Stock;
 use thalweg_flow::{Drainage, Land};
 

@@ -11,11 +11,9 @@ use crate::model::Budget;
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::rain::{Share, pour};
 use crate::models::hydrology::rules::Rules;
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::pools::{Arrival, Pools};
 use thalweg_flow::{D8, downstream};
 
@@ -150,7 +148,7 @@ fn comes(pools: &Pools, rules: &Rules, depth: &Field<Height>, stream: &[f32]) ->
 mod tests {
     use super::*;
     use crate::model::Model;
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::Grid;
     use thalweg_core::terrain::{Cells, RAIN};
     use thalweg_flow::Land;
 

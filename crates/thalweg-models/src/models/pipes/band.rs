@@ -12,8 +12,7 @@ use crate::models::pipes::rows::{PAD, whole};
 use crate::models::pipes::span::{Scratch, Span};
 use crate::models::pipes::transport;
 use crate::models::pipes::water;
-use thalweg_core::terrain::grid::Edge;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Height};
 
 /// How far from a cell a step reads.
 pub const REACH: usize = 4;

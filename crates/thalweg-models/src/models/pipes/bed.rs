@@ -3,8 +3,9 @@
 use multiversion::multiversion;
 
 use crate::models::pipes::rows::{BLOCK, Bound, block, blocks, write};
+use thalweg_core::Height;
 use thalweg_core::base::cast;
-use thalweg_core::terrain::height::{Height, UNITS_F32};
+use thalweg_core::terrain::height::UNITS_F32;
 
 /// Depth in metres below which a cell is dry, and lays down all it carries.
 const DRY: f32 = 1e-5;

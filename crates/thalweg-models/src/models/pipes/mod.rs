@@ -12,11 +12,8 @@ mod water;
 mod wet;
 
 use crate::model::{About, Family, Model, Reach, Stepper, YEAR};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::choice;
-use thalweg_core::params;
-use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, VectorPart, WATER};
+use thalweg_core::{Error, Grid, Result, choice, params};
 use thalweg_noise::given::springs::SPRINGS;
 
 choice! {

@@ -3,8 +3,7 @@
 use crate::models::pipes::bed::Rates;
 use crate::models::pipes::rain::Rain;
 use crate::models::pipes::water::Law;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Field, Grid};
 
 /// What is the same for every cell of a step.
 pub struct Plan<'a> {

@@ -1,8 +1,8 @@
 //! Rain: how much falls on a row of cells in a step.
 
 use crate::models::pipes::{Pipes, Shower};
+use thalweg_core::Grid;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::grid::Grid;
 
 /// The rain of one step.
 pub struct Rain {

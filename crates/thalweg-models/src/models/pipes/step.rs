@@ -12,11 +12,9 @@ use crate::models::pipes::water::Law;
 use crate::models::pipes::wet::Busy;
 use crate::models::pipes::{FRACTION, FlowArea, GRAVITY, PIPE_X, PIPE_Y, Pipes, Transport, VELOCITY_X, VELOCITY_Y};
 use crate::process::slopes::factors;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS_F32};
-use thalweg_core::terrain::{Cells, HARDNESS, LayerSpec, PROTECT, RAIN, SUSPENDED, Terrain, WATER};
+use thalweg_core::terrain::height::UNITS_F32;
+use thalweg_core::terrain::{Cells, HARDNESS, LayerSpec, PROTECT, RAIN, SUSPENDED, WATER};
+use thalweg_core::{Field, Grid, Height, Result, Terrain};
 use thalweg_noise::given::springs::{SpringSource, sources};
 
 /// Rows of a band: few enough to share, enough for those beside it not to count.
@@ -331,8 +329,8 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::Edge;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::grid::Edge;
 
     #[test]
     fn passing_over_dry_land_changes_no_bit() {

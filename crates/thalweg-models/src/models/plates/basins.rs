@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Field, Grid};
 use thalweg_flow::Neighbourhood;
 
 /// What is known of a cell of the lattice before basins are laid out.

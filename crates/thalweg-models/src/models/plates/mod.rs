@@ -11,12 +11,9 @@ use crate::models::plates::motion::{Here, Motion};
 use crate::process::base::{AMOUNT, STEP_CELLS, band, bands, lay};
 use crate::process::between::between;
 use crate::process::coarse;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
-use thalweg_core::params;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{Cells, ERODIBILITY, Terrain, UPLIFT};
+use thalweg_core::terrain::{Cells, ERODIBILITY, UPLIFT};
+use thalweg_core::{Error, Field, Grid, Result, Terrain, params};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
 params! {

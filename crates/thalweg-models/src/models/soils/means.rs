@@ -2,8 +2,7 @@
 
 use rayon::prelude::*;
 
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Size};
 
 /// Sums over rectangles of cells, from sums over all that lies north-west (Crow 1984, doi:10.1145/800031.808600).
 struct Sums(Field<i64>);

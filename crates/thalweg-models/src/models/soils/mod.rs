@@ -6,13 +6,10 @@ use rayon::prelude::*;
 
 use crate::model::{About, Budget, Family, Local, Model, Reach, Stepper, Tick};
 use crate::models::soils::means::means;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, DISCHARGE, LOOSE, POOL, SOIL, Terrain};
-use thalweg_core::{choice, params};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, DISCHARGE, LOOSE, POOL, SOIL};
+use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, choice, params};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 use thalweg_noise::given::soils::number::{CLAY, GRAVEL, LOAM, PEAT, ROCK, SAND};
 use thalweg_noise::given::soils::strata::{self, LIE, Lie};

@@ -4,7 +4,7 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use crate::models::stream_power::solve::{Water, remaining};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::Height;
 
 /// Sweeps at most; with G about 1 some five come to rest.
 const SWEEPS: u32 = 20;
@@ -318,8 +318,7 @@ fn rise_by<const LINEAR: bool>(layer: &Layer<'_>, rule: &Rule, change: &mut [f32
 mod tests {
     use super::*;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::{Edge, Grid};
+    use thalweg_core::{Edge, Field, Grid};
     use thalweg_flow::{Drainage, Land, OUT};
 
     /// The same cell by cell, as the formulas have it.

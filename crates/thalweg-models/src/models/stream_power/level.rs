@@ -2,11 +2,7 @@
 
 use crate::model::{Budget, Stepper, Tick};
 use crate::process::coarse::Coarsened;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Edge;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Field, Height, Result, Terrain};
 use thalweg_flow::{Land, Part};
 
 /// One of the widths of cells that the land is grown on.

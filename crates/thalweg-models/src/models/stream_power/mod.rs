@@ -13,12 +13,9 @@ use crate::models::stream_power::level::Level;
 use crate::models::stream_power::step::Rivers;
 use crate::process::coarse;
 use crate::process::slopes::diffuse;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
-use thalweg_core::choice;
-use thalweg_core::params;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{LOOSE, LayerSpec, RAIN, Terrain};
+use thalweg_core::terrain::{LOOSE, LayerSpec, RAIN};
+use thalweg_core::{Error, Grid, Result, Terrain, choice, params};
 use thalweg_noise::strata::StandingBeds;
 
 pub use thalweg_core::terrain::{ERODIBILITY, UPLIFT};

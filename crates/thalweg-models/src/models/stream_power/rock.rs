@@ -2,9 +2,8 @@
 
 use crate::models::stream_power::StreamPower;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Grid};
 use thalweg_noise::strata::{BedSettings, Beds, Octaves, Pile, Risen, StandingBeds, Strike, Vary, log_normal};
 
 /// Faults are so many times as drawn out as the rock between them.

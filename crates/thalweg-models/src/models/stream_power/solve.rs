@@ -1,7 +1,6 @@
 //! The implicit step: each cell falls towards the one it drains to, which has fallen before it.
 
-use thalweg_core::terrain::grid::Topology;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Height, Topology};
 use thalweg_flow::leads_to;
 use thalweg_noise::gradient::mix;
 

@@ -11,13 +11,11 @@ use crate::models::stream_power::{Area, StreamPower};
 use crate::process::floors::{self, Valley};
 use crate::process::slopes::{self, Bedding, Bounds, Guards};
 use thalweg_core::base::cast::share_of;
-use thalweg_core::base::error::Result;
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{ERODIBILITY, RAIN, Terrain, UPLIFT};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{ERODIBILITY, RAIN, UPLIFT};
+use thalweg_core::{Field, Grid, Height, Result, Terrain};
 use thalweg_flow::{D8, Directions, Drainage, Land, OUT, accumulate, multiple};
 use thalweg_noise::gradient::mix;
 

@@ -2,9 +2,8 @@
 
 use crate::process::floors::Valley;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Grid, Height};
 use thalweg_flow::Directions;
 use thalweg_noise::gradient;
 use thalweg_noise::waves::Waves;

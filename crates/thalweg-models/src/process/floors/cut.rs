@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use crate::process::floors::Valley;
 use crate::process::floors::course::Stretch;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 
 /// Rows that one task cuts.
 const BAND: usize = 32;

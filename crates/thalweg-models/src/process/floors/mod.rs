@@ -4,9 +4,7 @@ mod course;
 mod cut;
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Grid, Height};
 use thalweg_flow::Directions;
 
 /// A valley's form in SI units, for [`carve`].

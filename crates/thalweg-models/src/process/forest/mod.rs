@@ -18,12 +18,9 @@ pub use stand::{stand, stand_reach};
 pub use table::TREES;
 
 use roots::{MAX_CELLS, Roots};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::LayerSpec;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Field, Grid, Height, Result, Size};
 
 /// Where plants may grow.
 pub const FERTILITY: LayerSpec = LayerSpec::floats("fertility", "1", "Share of the seeds that the soil bears, 0 to 1.");

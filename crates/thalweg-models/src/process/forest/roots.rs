@@ -1,6 +1,6 @@
 //! [`Roots`]: how firmly plants hold the ground, as whole parts, so that what is added can be taken back.
 
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Field, Size};
 
 /// Parts of a density of 1.
 const PARTS: f64 = 65_536.0;

@@ -3,9 +3,7 @@
 use super::ForestRules;
 use super::kinds::{KINDS, PlantKind};
 use thalweg_core::base::cast::share_of;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Grid, Height};
 use thalweg_flow::D8;
 
 /// How a kind's chance falls off towards its limits: of slope and wetness, and of the tree line's height.

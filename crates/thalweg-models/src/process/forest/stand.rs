@@ -10,8 +10,7 @@ use rayon::prelude::*;
 use super::kinds::KINDS;
 use super::{ForestRules, PlantSite, Tree, YOUNG, draw};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{CellRect, Grid};
 
 /// Lattice squares along a patch of roots: more fill the ground no better.
 const SQUARES: f64 = 2.0;
@@ -182,8 +181,7 @@ impl Squares {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Field, Height};
 
     fn site<'a>(grid: &'a Grid, ground: &'a Field<Height>) -> PlantSite<'a> {
         PlantSite { grid, ground, nodata: None, pool: None, water: None, discharge: None, fertility: None }

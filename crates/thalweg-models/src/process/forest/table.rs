@@ -3,10 +3,9 @@
 use super::kinds::KINDS;
 use super::roots::{MAX_CELLS, Roots};
 use super::{Forest, MAX_TREES, Tree};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::codec::{Row, columns};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{Cells, TREE_DENSITY, Table, Terrain};
+use thalweg_core::terrain::{Cells, TREE_DENSITY, Table};
+use thalweg_core::{Error, Grid, Result, Terrain};
 
 /// The table's name. Its columns are `number`, `row` and `column` (world cell), `kind` (number in the list of kinds),
 /// `age` (steps), `part_south` and `part_east` (of a cell), `size` (of a grown one's) and `patch` (m).

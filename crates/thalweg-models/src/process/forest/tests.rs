@@ -1,5 +1,6 @@
 use super::*;
-use thalweg_core::terrain::{TREE_DENSITY, Terrain};
+use thalweg_core::Terrain;
+use thalweg_core::terrain::TREE_DENSITY;
 
 /// Level ground with a pond, a brook, a sea and a hole.
 struct World {

@@ -6,11 +6,8 @@ use rayon::prelude::*;
 use crate::model::Budget;
 use crate::process::slopes::{Bounds, fits};
 use thalweg_core::base::cast::{self, share_of};
-use thalweg_core::base::error::Result;
 use thalweg_core::terrain::LOOSE;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Topology;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Result, Topology};
 
 /// The greatest spread, κ·t/dx², of one pass: under a quarter no cell passes the mean of its neighbours.
 pub const PASS: f64 = 0.2;

@@ -7,11 +7,9 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use crate::process::slopes::{Bounds, Pile, fits};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Grid, Topology};
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Grid, Height, Result, Topology};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
 /// Beds of rock, some of which bear steeper slopes than others.

@@ -18,11 +18,8 @@ use rayon::prelude::*;
 
 use crate::model::Budget;
 use thalweg_core::base::cast::share_of;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::{Edge, Topology};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, Terrain};
+use thalweg_core::terrain::{HARDNESS, LOOSE, Layer, LayerSpec, PROTECT};
+use thalweg_core::{Edge, Error, Field, Height, Result, Size, Terrain, Topology};
 
 /// How steep the ground may stand, beside the model's own angle.
 pub const SLOPE_LIMIT: LayerSpec = LayerSpec::floats(
@@ -175,7 +172,7 @@ pub fn reshape(terrain: &mut Terrain, ground: Field<Height>) -> Result<Budget> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::Grid;
 
     #[test]
     fn a_cut_takes_loose_ground_first_and_spares_what_is_protected_or_hard() {

@@ -3,10 +3,8 @@
 use rayon::prelude::*;
 
 use crate::process::slopes::fits;
-use thalweg_core::base::error::Result;
 use thalweg_core::terrain::LOOSE;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Result};
 
 /// Lays `amount` units (height × cells) on the lowest parts of the ground, as loose ground with a level surface: where all of it ends that
 /// water carries through a world without a way out. Cells without data stay as they are; without any other, nothing is laid.

@@ -11,9 +11,8 @@ use serde_json::{Map, json};
 
 use crate::given::Given;
 use crate::given::rows::{self, Entry};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::{Cells, SOIL, Terrain};
+use thalweg_core::terrain::{Cells, SOIL};
+use thalweg_core::{Error, Field, Result, Terrain};
 
 /// Name of a terrain's table of a recipe's own kinds of soil, a row a kind. Its columns are the fields of [`SoilKind`].
 pub const SOILS: &str = "soils";
@@ -261,8 +260,8 @@ fn tan(degrees: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::Grid;
     use thalweg_core::terrain::Column;
-    use thalweg_core::terrain::grid::Grid;
 
     fn terrain() -> Terrain {
         Terrain::new(Grid::new([3, 4], 10.0).unwrap())

@@ -6,12 +6,10 @@ use crate::fractal::{Fractal, FractalSettings};
 use crate::given::Given;
 use crate::given::rows::{self, Entry};
 use crate::given::soils::tan;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{Column, Table, Terrain};
+use thalweg_core::terrain::{Column, Table};
+use thalweg_core::{Error, Field, Grid, Result, Terrain};
 
 /// Name of a terrain's table of beds, a row a bed, the lowest first. Its columns are the fields of [`Bed`].
 pub const STRATA: &str = "strata";
@@ -351,7 +349,7 @@ impl Warp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::CellRect;
+    use thalweg_core::CellRect;
 
     fn bed(thickness: f64, hardness: f32, talus: f32) -> Bed {
         Bed { thickness, hardness, talus }

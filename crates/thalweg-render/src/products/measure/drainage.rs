@@ -2,8 +2,8 @@
 
 use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Measures, Spec, measures, need_land};
+use thalweg_core::Field;
 use thalweg_core::terrain::POOL;
-use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_flow::{D8, Directions, Drainage, Land, PIT, Part, d8, outlets};
 
@@ -140,8 +140,8 @@ mod tests {
     use super::*;
     use crate::products::measure::testing::terrain;
     use crate::products::measure::{MeasureSettings, measure};
+    use thalweg_core::Height;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::terrain::height::Height;
     use thalweg_flow::{OUT, downstream};
 
     #[test]

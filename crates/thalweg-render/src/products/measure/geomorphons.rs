@@ -4,8 +4,7 @@ use rayon::prelude::*;
 
 use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Curve, Group, MeasureSettings, Measures, Scale, Spec};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height};
 use thalweg_flow::D8;
 
 const fn form(name: &'static str, title: &'static str, nature: &'static str) -> Spec {

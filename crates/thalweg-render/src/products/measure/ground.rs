@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Size, Terrain};
 
 /// A terrain and what of it is land; or some rows of one, with others about them that are looked at and do not count.
 pub(super) struct Ground<'a> {

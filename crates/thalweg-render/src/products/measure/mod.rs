@@ -46,9 +46,7 @@ use crate::products::measure::network::Channels;
 use crate::products::measure::quantiles::PASSES;
 use crate::products::measure::rim::Rim;
 use crate::products::measure::slope::Slopes;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Grid, Result, Terrain};
 use thalweg_flow::Land;
 
 /// Measures a terrain.

@@ -3,7 +3,7 @@
 use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Found, Measures, Spec, measures, need_land};
 use crate::products::slope::gradient;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::Size;
 
 pub(super) const SPECS: [Spec; 2] = measures! {
     /// Half: a frame laid over real land meets as many slopes that fall outward as inward.

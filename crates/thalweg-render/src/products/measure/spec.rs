@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Error, Grid, Result};
 
 /// What a measure tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

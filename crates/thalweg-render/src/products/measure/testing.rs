@@ -1,10 +1,7 @@
 //! Terrains with known answers.
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_models::model::{Model, Tick};
 use thalweg_models::models::fourier_synthesis::{FourierSynthesis, Spectrum};
 

@@ -184,7 +184,7 @@ fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
 mod tests {
     use crate::products::measure::testing::terrain;
     use crate::products::measure::{MeasureSettings, measure};
-    use thalweg_core::terrain::Terrain;
+    use thalweg_core::Terrain;
 
     /// A valley that runs south along x = 3 km + winds, on whose floor, `wide` metres across, the ground is level.
     fn valley(wind: f64, wide: impl Fn(f64) -> f64 + Sync) -> Terrain {

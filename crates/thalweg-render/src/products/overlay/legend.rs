@@ -6,9 +6,8 @@ use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::Relief;
 use crate::pictures::sample::quantile;
 use crate::products::overlay::Overlay;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::{DISCHARGE, Hue, LOOSE, SUSPENDED, Terrain, WATER};
+use thalweg_core::terrain::{DISCHARGE, Hue, LOOSE, SUSPENDED, WATER};
+use thalweg_core::{Error, Field, Result, Terrain};
 
 /// The colours of an overlay.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,8 +5,8 @@ mod values;
 
 use serde::{Deserialize, Serialize};
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::{DISCHARGE, LOOSE, LayerOverlay, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER};
+use thalweg_core::terrain::{DISCHARGE, LOOSE, LayerOverlay, POOL, SOIL, SUSPENDED, TREE_DENSITY, WATER};
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_models::models::pipes::{PIPE_X, PIPE_Y};
 use thalweg_models::process::forest::TREES;
 
@@ -155,10 +155,8 @@ fn capital(words: &str) -> String {
 mod tests {
     use super::*;
     use crate::pictures::colour::to_oklab;
-    use thalweg_core::terrain::field::Field;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
     use thalweg_core::terrain::{Cells, LayerSpec};
+    use thalweg_core::{Field, Grid, Height};
 
     /// Two valleys that fall to the south, apart by a ridge; 10 m cells.
     fn land() -> Terrain {

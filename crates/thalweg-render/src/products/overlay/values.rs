@@ -3,10 +3,9 @@
 use crate::pictures::water::Water;
 use crate::products::overlay::Overlay;
 use crate::products::slope::gradient;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{DISCHARGE, LOOSE, SOIL, SUSPENDED, TREE_DENSITY, Terrain};
+use thalweg_core::terrain::{DISCHARGE, LOOSE, SOIL, SUSPENDED, TREE_DENSITY};
+use thalweg_core::{Error, Field, Result, Terrain};
 use thalweg_flow::{Drainage, Land, basins, hydraulic};
 use thalweg_models::models::pipes::{PIPE_X, PIPE_Y};
 use thalweg_models::process::forest::Forest;

@@ -7,8 +7,8 @@ use super::materials::{COUNT, MATERIALS, Material};
 use super::site::noise;
 use crate::pictures::colour::{Linear, linear, mix};
 use crate::pictures::natural::NaturalGround;
+use thalweg_core::Field;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
 /// Octaves of a material's variation.

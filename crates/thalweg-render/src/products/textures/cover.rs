@@ -3,11 +3,8 @@
 use super::materials::{COUNT, MATERIALS, ORDER};
 use super::rules::TextureRules;
 use super::site::Site;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::filter::{Axis, Kernel, filter};
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Error, Field, Grid, Result, Size, Terrain};
 use thalweg_models::rocks::Rock;
 
 /// Shares of the materials, in the order of [`MATERIALS`], which sum to 1; zeros where there is no data.

@@ -4,9 +4,8 @@ use crate::pictures::light::sky;
 use crate::pictures::sample::bilinear;
 use crate::products::slope::gradient;
 use crate::products::wetness::discharge;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::{GROUND, MOMENTUM_X, MOMENTUM_Y, Terrain};
+use thalweg_core::terrain::{GROUND, MOMENTUM_X, MOMENTUM_Y};
+use thalweg_core::{Error, Field, Result, Terrain};
 use thalweg_flow::{D8, Drainage, Land, hydraulic};
 
 /// Greatest curvature that a map shows, in 1/m on cells of 1 m; it is less on wider cells, in proportion.

@@ -1,7 +1,7 @@
 //! [`Material`]: what covers ground, and where. All that is particular to one stands in [`MATERIALS`].
 
 use crate::pictures::colour::Rgb;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 
 /// What a rule asks of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

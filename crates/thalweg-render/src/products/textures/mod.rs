@@ -32,10 +32,8 @@ pub use site::least_river;
 
 use crate::pictures::colour::Linear;
 use crate::products::normals::Depth;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::{Field, Size};
 use thalweg_core::terrain::filter::{Axis, Kernel, filter};
+use thalweg_core::{Field, Result, Size, Terrain};
 use thalweg_models::rocks::Rock;
 
 /// How textures are made.
@@ -159,8 +157,7 @@ fn sized(old: Size, long: Option<usize>) -> Size {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::terrain::grid::Grid;
-    use thalweg_core::terrain::height::Height;
+    use thalweg_core::{Grid, Height};
 
     #[test]
     fn directions_of_water_are_of_length_1_at_any_size() {

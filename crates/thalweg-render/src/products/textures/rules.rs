@@ -4,9 +4,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::materials::{COUNT, MATERIALS, Material, Palette};
 use crate::pictures::colour::Rgb;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::keys::{self, Form, Key, key};
 use thalweg_core::declare::params::ParamKind;
+use thalweg_core::{Error, Result};
 use thalweg_models::rocks::Rock;
 
 thalweg_core::with_defaults! {

@@ -4,11 +4,9 @@ use std::ops::Range;
 
 use crate::recipe::strokes::smooth::means;
 use crate::recipe::strokes::{Stroke, Tool};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, Layer, LayerSpec, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, Layer, LayerSpec};
+use thalweg_core::{Error, Field, Grid, Height, Result, Terrain};
 use thalweg_models::model::Budget;
 
 /// Samples of the fall-off along a radius at least: then a hill's volume is right to a third of a percent.

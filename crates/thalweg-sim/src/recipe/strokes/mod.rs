@@ -12,12 +12,10 @@ mod dab;
 mod smooth;
 mod text;
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
-use thalweg_core::choice;
 use thalweg_core::declare::params::{Knob, Param, ParamKind, ParamType, Scaling, Value, Written};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::{HARDNESS, PROTECT, RAIN, Terrain};
+use thalweg_core::terrain::{HARDNESS, PROTECT, RAIN};
+use thalweg_core::{Error, Grid, Result, Terrain, choice};
 use thalweg_models::model::Budget;
 use thalweg_models::models::droplets::{Circle, Droplets, pour};
 use thalweg_noise::given::springs::{self, MAX_RATE, Spring};

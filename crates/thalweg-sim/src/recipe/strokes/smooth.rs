@@ -2,8 +2,7 @@
 
 use rayon::prelude::*;
 
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Field, Terrain};
 
 /// Half the side of the square that is averaged over, in radii of the stroke: metres, so the same at any resolution.
 const HALF: f64 = 0.25;

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::{FARTHEST, MAX_POINTS, MAX_STROKES, RADIUS, Stroke, Tool, name, words};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::declare::keys::{self, Key, key};
 use thalweg_core::declare::params::{Param, ParamKind, Written};
+use thalweg_core::{Error, Result};
 
 /// How a stroke is written in a recipe.
 const WRITTEN: &str =

@@ -160,11 +160,6 @@ impl Surface {
         self.suggested
     }
 
-    /// Factor on heights for the light at an exaggeration of 1.
-    pub fn relief_light(&self) -> f32 {
-        self.relief_light
-    }
-
     /// Heights in metres of the land's first and last colour.
     pub fn range(&self) -> [f32; 2] {
         self.range
@@ -175,11 +170,6 @@ impl Surface {
         self.deepest
     }
 
-    /// Level of the terrain's sea in metres.
-    pub fn sea_level(&self) -> Option<f32> {
-        self.sea
-    }
-
     /// How to read the overlay that was asked for.
     pub fn legend(&self) -> Option<&OverlayLegend> {
         self.legend.as_ref()
@@ -188,10 +178,5 @@ impl Surface {
     /// Puts another legend in the place of the surface's own.
     pub(crate) fn set_legend(&mut self, legend: OverlayLegend) {
         self.legend = Some(legend);
-    }
-
-    /// Number of plants.
-    pub fn plants(&self) -> usize {
-        self.plants.len()
     }
 }
