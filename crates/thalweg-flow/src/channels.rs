@@ -2,9 +2,8 @@
 
 use crate::streams::{check, donors, onward};
 use crate::{Directions, Land};
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::{Cell, ChannelNetwork, ChannelReach, ReachId, path_length};
+use thalweg_core::terrain::{ChannelNetwork, ChannelReach, ReachId, path_length};
+use thalweg_core::{Cell, Field, Result};
 
 /// Traces the channels of `streams` from reach to reach, and numbers the reaches by their first cells in the order of a
 /// raster.

@@ -1,11 +1,9 @@
 //! Streams cell by cell: where they are, their orders, and lengths along the flow.
 
 use crate::{D8, Directions, Land, Neighbourhood, OUT, VOID, accumulate};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Topology;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::base::range::check_range;
 use thalweg_core::terrain::{shreve_magnitude, strahler_order};
+use thalweg_core::{Error, Field, Height, Result, Topology};
 
 /// Number of cells of `cell_area` m² that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a
 /// cell when counts are gathered ([`accumulate::cells`]).

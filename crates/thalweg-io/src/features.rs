@@ -10,10 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::place::{Place, unnamed};
 use super::{FilePath, atomic};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::ChannelReach;
-use thalweg_core::terrain::Lake;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::{ChannelReach, Lake};
+use thalweg_core::{Error, Grid, Result};
 
 /// A line or an area; places are rows and columns in cells, from the north-western corner.
 #[derive(Debug, Clone, PartialEq)]

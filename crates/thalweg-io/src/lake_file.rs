@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::features::{Collection, FEATURE, feature_end, lake_properties, name_of};
 use super::place::Place;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::Lake;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Error, Grid, Result};
 
 /// Lakes written as they come, outlines by pieces, so that none is held: the bytes of [`save_lakes`](super::features::save_lakes) in
 /// GeoJSON.

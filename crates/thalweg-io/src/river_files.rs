@@ -11,11 +11,9 @@ use serde::{Deserialize, Deserializer};
 
 use super::place::Place;
 use super::plain;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
 use thalweg_core::terrain::Lake;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Error, Field, Grid, Result, Size};
 use thalweg_rivers::line_cells::walk;
 use thalweg_rivers::network::{ReachEnd, RiverKind, RiverReach};
 

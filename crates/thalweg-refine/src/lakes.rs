@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height};
 use thalweg_flow::{Neighbourhood, downstream};
 
 /// A hollow of level 0 is a lake where water would stand so deep or deeper at its deepest, in metres; others are filled.

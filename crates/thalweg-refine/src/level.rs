@@ -16,10 +16,9 @@ use crate::{
 use thalweg_core::base::cast;
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::LakeRaster;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS_F32};
+use thalweg_core::terrain::height::UNITS_F32;
+use thalweg_core::{CellRect, Error, Field, Height, Result};
 use thalweg_flow::OUT;
 use thalweg_noise::gradient::mix;
 

@@ -5,13 +5,10 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use crate::{Frame, LocalWindow, Rules, check_window, refine};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::memory;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::LakeRaster;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{CellRect, Field, Height, Result};
 use thalweg_flow::OUT;
 
 /// The widest side of a piece, in cells: the margins of wider ones cost less, and their planes more memory.

@@ -6,11 +6,8 @@ use crate::bend::Bends;
 use crate::lakes::{Found, beside, find, ways_out};
 use crate::receive::drawn;
 use crate::{Frame, LAKE_CATCHMENT, LocalWindow, Rules, beds};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::LakeRaster;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Field, Height, Result, Terrain};
 use thalweg_flow::{Drainage, Land, Neighbourhood, OUT, accumulate, downstream};
 use thalweg_noise::gradient::mix;
 

@@ -1,12 +1,9 @@
 //! [`Frame`]: the world at all its levels. [`LocalWindow`]: ground, receivers and catchments of a rectangle.
 
 use thalweg_core::base::clock::YEAR;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::LakeRaster;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::{Edge, Edges, Grid, SIDES};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cell, CellRect};
+use thalweg_core::terrain::grid::{Edges, SIDES};
+use thalweg_core::{Cell, CellRect, Edge, Error, Field, Grid, Height, Result, Size};
 use thalweg_flow::{D8, OUT};
 
 /// The narrowest cell that a level may have, in metres: there a slope of 1 in 65 is one unit of height (1/65 536 m) from cell to cell.

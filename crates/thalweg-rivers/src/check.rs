@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use crate::line_cells::walk;
 use crate::network::{ReachEnd, RiverReach};
 use crate::tree::around;
+use thalweg_core::Field;
 use thalweg_core::terrain::Lake;
-use thalweg_core::terrain::field::Field;
 
 /// All that was written. Fields are of the grid's size.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,8 +1,7 @@
 //! [`Network`]: rivers as lines, lakes as levels.
 
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
 use thalweg_core::terrain::{ReachId, strahler_order};
+use thalweg_core::{Field, Height};
 pub use thalweg_flow::accumulate::SHARES;
 
 /// Parts to a cubic metre a second, 2³⁶, in which discharges are counted: sums of them are exact.

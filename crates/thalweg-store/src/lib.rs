@@ -58,7 +58,6 @@ pub use mark::Mark;
 pub use plan::{Plan, PlanStage};
 pub use pool::Pool;
 pub use products::beside;
-pub use raster::{Memory, WindowedMap};
 pub use reshape::{Reshape, Reshaped};
 pub use source::{ElevationFile, is_zarr, open_raster};
 pub use spec::{StoreSpec, StoredLayer, tile_side};

@@ -10,7 +10,6 @@ use thalweg::{Error, Result};
 
 use crate::mark::{self, Mark};
 use crate::products::beside;
-use crate::raster::WindowedMap as _;
 use crate::store::Store;
 use thalweg::io::WindowedMap as _;
 

@@ -10,10 +10,8 @@ use crate::layer::TileLayer;
 use crate::numbering::{Begin, Closed, Counter, Numbering};
 use crate::part::{Inputs, Map, SharedMap, messages};
 use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::{Rim, TileGrid};
+use thalweg_core::{CellRect, Error, Field, Result};
 use thalweg_flow::basins::spread;
 use thalweg_flow::{D8, Directions, OUT, VOID, accumulate};
 

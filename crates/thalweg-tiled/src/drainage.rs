@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::part::Map;
 use crate::{TilePass, catchments, fill, flats, lake_numbers, lakes, nested, stream_cells};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::TileGrid;
-use thalweg_core::terrain::grid::{Edge, Grid, SIDES};
+use thalweg_core::terrain::grid::SIDES;
+use thalweg_core::{Edge, Error, Grid, Result};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_flow::streams;
 

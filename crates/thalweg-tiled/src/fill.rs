@@ -9,9 +9,8 @@ use crate::codec::{Reader, Writer};
 use crate::layer::TileLayer;
 use crate::part::{Inputs, MapPart, SharedMap, hand_on, messages, only};
 use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::{Rim, TileGrid};
+use thalweg_core::{Error, Field, Result};
 use thalweg_flow::fill::Pits;
 use thalweg_flow::passes::{self, OUTSIDE_BASIN, Pass};
 use thalweg_flow::{D8, Part, lot};
@@ -102,16 +101,6 @@ impl TilePits {
         }
         forest
     }
-}
-
-/// The root of a tree; paths are halved on the way.
-fn top(up: &mut [u32], from: u32) -> u32 {
-    let mut at = from;
-    while up[at as usize] != at {
-        up[at as usize] = up[up[at as usize] as usize];
-        at = up[at as usize];
-    }
-    at
 }
 
 impl TilePass for Spills {

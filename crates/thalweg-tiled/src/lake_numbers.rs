@@ -14,7 +14,7 @@ use crate::pass::{Finding, LayerRead, Product, Summaries, TileInput, TileOutput,
 use crate::records;
 use crate::shore_lines::{self, ShoreLines, closed, key};
 use crate::shore_walk::{Loop, TileShores};
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_core::terrain::Lake;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_io::Samples;

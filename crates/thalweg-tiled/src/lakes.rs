@@ -14,9 +14,8 @@ use crate::numbering::{Begin, Closed, Numbering};
 use crate::part::{Inputs, Map, SharedMap, index, messages};
 use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use crate::shore_walk::Wet;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::Rim;
+use thalweg_core::{CellRect, Error, Result};
 use thalweg_flow::D8;
 use thalweg_io::Samples;
 

@@ -1,9 +1,9 @@
 //! [`TileLayer`]: the layers that go from pass to pass, declared once.
 
-use thalweg_core::base::error::{Error, Result};
 pub use thalweg_core::terrain::height::NO_HEIGHT;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{CATCHMENT, LAKE};
+use thalweg_core::{Error, Result};
 use thalweg_io::SampleType;
 use thalweg_models::models::drainage::BASIN;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::layer::NO_HEIGHT;
 use crate::{LayerRead, Product, TileInput, TileLayer, TileOutput, drainage};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::{ChannelNetwork, Lake, Terrain, TileGrid};
+use thalweg_core::terrain::{ChannelNetwork, Lake, TileGrid};
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_io::Samples;
 use thalweg_render::products::nested::NestedDepression;

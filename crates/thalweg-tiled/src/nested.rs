@@ -10,10 +10,8 @@ use crate::nested_sweep::{self, Sweep, ToSill, Way, onward};
 use crate::part::{Inputs, Map, SharedMap, messages};
 use crate::pass::{Finding, LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use crate::records;
-use thalweg_core::base::error::Result;
 use thalweg_core::terrain::Rim;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::{Cell, CellRect};
+use thalweg_core::{Cell, CellRect, Field, Result};
 use thalweg_flow::basins::spread;
 use thalweg_flow::{Directions, OUT};
 

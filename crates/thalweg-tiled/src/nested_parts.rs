@@ -8,10 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::codec::{Reader, Writer};
 use crate::part::Map;
 use crate::records;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::CellRect;
 use thalweg_core::terrain::Rim;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{CellRect, Height, Result};
 use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
 
 /// What the events of a lake in a tile tell.

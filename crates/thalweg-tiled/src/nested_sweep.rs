@@ -9,8 +9,8 @@ use crate::codec::{Reader, Writer, damaged};
 use crate::nested_parts::{Event, Order, read_chunk};
 use crate::part::Map;
 use crate::records::{READER, Records};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::{Rim, TileGrid};
+use thalweg_core::{Error, Result};
 use thalweg_flow::D8;
 use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
 

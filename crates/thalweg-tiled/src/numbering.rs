@@ -4,8 +4,8 @@
 //! itself. So who solves holds a count for each row of each tile, and what goes on over rims.
 
 use crate::codec::{Reader, Writer};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::TileGrid;
+use thalweg_core::{Error, Result};
 
 /// Things in a tile that others need not know of, by their first cells.
 pub(super) struct Closed {

@@ -6,12 +6,8 @@ use std::sync::Arc;
 use crate::Summaries;
 use crate::codec::{Reader, Writer};
 use crate::layer::{NO_HEIGHT, TileLayer};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::TileGrid;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cell, CellRect};
+use thalweg_core::{Cell, CellRect, Edge, Error, Field, Grid, Height, Result};
 use thalweg_flow::Land;
 use thalweg_io::Samples;
 

@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use serde_json::Value;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::{ChannelReach, Lake, TileGrid};
+use thalweg_core::{Error, Result};
 use thalweg_io::{SampleType, Samples};
 use thalweg_render::products::nested::NestedDepression;
-
 
 /// One pass over all tiles, and the global solution that follows it.
 ///

@@ -9,8 +9,8 @@ use crate::part::{Map, index};
 use crate::records::{self, Records};
 use crate::shore_walk::TileShores;
 use crate::{Product, Summaries};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::{Rim, TileGrid};
+use thalweg_core::{Error, Result};
 use thalweg_flow::D8;
 
 const WHAT: &str = "shores of lakes";

@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use crate::codec::put_number;
+use thalweg_core::Size;
 use thalweg_core::terrain::Rim;
-use thalweg_core::terrain::field::Size;
 use thalweg_flow::D8;
 use thalweg_render::products::lakes::{Side, facing, middle, side_after, side_before};
 

@@ -7,11 +7,8 @@ use crate::codec::{Reader, Writer};
 use crate::layer::TileLayer;
 use crate::part::{Inputs, Map, SharedMap, messages};
 use crate::pass::{Finding, LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Rim;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cell, CellRect, ChannelReach, ReachId, path_length};
+use thalweg_core::terrain::{ChannelReach, ReachId, Rim, path_length};
+use thalweg_core::{Cell, CellRect, Error, Field, Height, Result};
 use thalweg_flow::{D8, Directions, accumulate};
 use thalweg_io::Samples;
 

@@ -30,10 +30,8 @@ pub use files::{REPORT, check_files};
 pub use summary::{BasinSummary, ChannelSummary, LakeSummary, OrderSummary, StreamSummary, Summary};
 
 use thalweg_core::base::memory;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{ChannelNetwork, Terrain};
+use thalweg_core::terrain::ChannelNetwork;
+use thalweg_core::{Error, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::channels::trace_channels;
 use thalweg_flow::{Directions, Drainage, Land, basins, breach, infinity, streams};
 use thalweg_models::models::drainage::ACCUMULATION;

@@ -2,8 +2,8 @@
 
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::picture::Picture;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::{Cell, ChannelReach};
+use thalweg_core::terrain::ChannelReach;
+use thalweg_core::{Cell, Field, Size};
 
 /// A clear blue that shows on green, brown and white alike.
 const BLUE: Linear = [0.020, 0.125, 0.400];

@@ -11,10 +11,8 @@ use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::{Relief, Sampled};
 use crate::pictures::water::Water;
 use crate::pictures::{rivers, trees};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::{Cell, ChannelReach};
+use thalweg_core::terrain::ChannelReach;
+use thalweg_core::{Cell, Error, Field, Result, Size, Terrain};
 use thalweg_models::process::forest::Tree;
 
 /// Longer side in pixels of a map that a screen shows whole.

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cell, Lake, POOL, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Lake, POOL};
+use thalweg_core::{Cell, Error, Field, Height, Result, Terrain};
 use thalweg_flow::{D8, Land, Neighbourhood, Part};
 
 /// Surfaces that differ by no more units (4 mm) are one level: depths may have been through a file of 32-bit floats.

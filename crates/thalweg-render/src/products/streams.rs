@@ -1,9 +1,7 @@
 //! Channel reaches with their discharge, width, depth and velocity, and the same by cell.
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{ChannelNetwork, ChannelReach, DISCHARGE, Hydraulics, POOL, Terrain};
+use thalweg_core::terrain::{ChannelNetwork, ChannelReach, DISCHARGE, Hydraulics, POOL};
+use thalweg_core::{Error, Field, Height, Result, Terrain};
 use thalweg_flow::channels::trace_channels;
 use thalweg_flow::{Drainage, Land, hydraulic};
 

@@ -3,12 +3,8 @@
 use rayon::prelude::*;
 
 use crate::run::Run;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::LakeRaster;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CATCHMENT, CellRect, Cells, HOLLOW, LAKE, POOL, RECEIVER, Terrain};
+use thalweg_core::terrain::{CATCHMENT, Cells, HOLLOW, LAKE, LakeRaster, POOL, RECEIVER};
+use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::OUT;
 use thalweg_models::model::Budget;
 use thalweg_refine as local;

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::grid::SIDES;
-use thalweg_core::terrain::{CellRect, Cells, Table, Terrain, TileGrid, within};
+use thalweg_core::terrain::{Cells, Table, TileGrid, within};
+use thalweg_core::{CellRect, Error, Result, Terrain};
 use thalweg_models::model::{Model, Reach, Tick};
 
 /// Runs all steps of `model` over `terrain` by tiles of at most `tile` cells a side.

@@ -6,7 +6,7 @@ use crate::products::measure::ground::Ground;
 use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Curve, Found, Measures, Scale, Spec, measures};
 use crate::products::measure::tree::Tree;
-use thalweg_core::terrain::Cell;
+use thalweg_core::Cell;
 use thalweg_flow::Drainage;
 
 pub(super) const SPECS: [Spec; 4] = measures! {

@@ -5,7 +5,7 @@ use crate::products::measure::fit::{bins, power, thin};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures};
-use thalweg_core::terrain::Cell;
+use thalweg_core::Cell;
 
 pub(super) const SPECS: [Spec; 2] = measures! {
     /// The main stem's length grows as area^h, from divides to junctions; 0.5 if basins keep their shape.

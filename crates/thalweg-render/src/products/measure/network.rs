@@ -3,7 +3,8 @@
 use crate::products::measure::drainage::{Catchments, step};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Found, MeasureSettings, Measures, Spec, measures, need_land};
-use thalweg_core::terrain::{Cell, ChannelNetwork, ChannelReach, ReachId};
+use thalweg_core::Cell;
+use thalweg_core::terrain::{ChannelNetwork, ChannelReach, ReachId};
 
 pub(super) const SPECS: [Spec; 2] = measures! {
     /// Set, not measured: 0.1 km² and 100 cells at least. Channel heads have 0.001 to 1 km².
