@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use thalweg::base::names::{quoted, to_text};
-use thalweg::run::checkpoint::{Glance, glance};
-use thalweg::run::{Progress, Run};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::{quoted, to_text};
+use thalweg_sim::run::checkpoint::{Glance, glance};
+use thalweg_sim::run::{Progress, Run};
 
 use crate::console::Voice;
 use crate::job::Job;
@@ -110,7 +110,7 @@ fn resume_line(checkpoint: &Path) -> String {
 /// Whether a copy of the run fits beside it with room to spare.
 fn has_room(run: &Run) -> bool {
     let need = run.recipe().memory(&run.terrain().grid).saturating_add(run.bytes());
-    thalweg::base::memory::room("a copy of the run", need).is_ok()
+    thalweg_core::base::memory::room("a copy of the run", need).is_ok()
 }
 
 /// Steps `run` to its end, and calls `after` each step. Whether all were taken; if not, Ctrl-C came. Before a step that may last

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use thalweg::Result;
+use thalweg_core::base::error::Result;
 
 /// What the last panic said, and where it was.
 static FAULT: Mutex<String> = Mutex::new(String::new());
@@ -13,7 +13,7 @@ pub fn prepare() {
         let at = fault.location().map_or(String::new(), |at| format!(" ({}:{})", at.file(), at.line()));
         let what = fault.payload_as_str().unwrap_or("of an unknown kind");
         if let Ok(mut last) = FAULT.lock() {
-            *last = format!("a fault in thalweg{at}, please report it: {}", thalweg::base::names::short(what));
+            *last = format!("a fault in thalweg{at}, please report it: {}", thalweg_core::base::names::short(what));
         }
     }));
     // Beyond the largest file that is allowed, writing is to fail and not to kill; and where memory ends the process aborts,
@@ -50,13 +50,13 @@ fn watch() {
     let Some((kind, number)) = fault.split_once(':') else { return };
     let (kind, number) = (kind.to_string(), number.parse::<u64>().unwrap_or(0));
     let count = AtomicU64::new(0);
-    thalweg::io::disk::watch(Box::new(move |act, path| {
+    thalweg_io::disk::watch(Box::new(move |act, path| {
         let now = count.fetch_add(1, Ordering::Relaxed) + 1;
         let strikes = if ["full", "tell"].contains(&kind.as_str()) { now >= number } else { now == number };
         if !strikes {
             return Ok(());
         }
-        crate::console::eprint(&format!("fault {now}: {act:?} {}\n", thalweg::base::names::shown(path)));
+        crate::console::eprint(&format!("fault {now}: {act:?} {}\n", thalweg_core::base::names::shown(path)));
         if kind == "die" {
             // Nothing is tidied up.
             #[cfg(unix)]

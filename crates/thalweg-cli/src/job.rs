@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use thalweg::base::names;
-use thalweg::io::SampleType;
-use thalweg::io::apart::apart;
-use thalweg::io::output::{self, absolute};
-use thalweg::recipe::Recipe;
-use thalweg::run::Run;
-use thalweg::run::checkpoint::{Glance, glance, is_checkpoint};
-use thalweg::world_folder::{Ending, Frames, Lock, States};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names;
+use thalweg_export::world_folder::{Ending, Frames, Lock, States};
+use thalweg_io::SampleType;
+use thalweg_io::apart::apart;
+use thalweg_io::output::{self, absolute};
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
+use thalweg_sim::run::checkpoint::{Glance, glance, is_checkpoint};
 
 use crate::args::RunArgs;
 use crate::args::values::Sample;

@@ -16,7 +16,8 @@ mod worlds;
 
 use std::process::ExitCode;
 
-use thalweg::{Error, Result, base::names};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names;
 
 use crate::args::Command;
 use crate::args::values::MOST_THREADS;
@@ -119,7 +120,7 @@ fn pool(threads: Option<usize>) -> Result<()> {
         }
         _ => std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS)),
     };
-    thalweg::base::memory::threads(threads)?;
+    thalweg_core::base::memory::threads(threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     pool.map_err(|error| Error::value("threads", threads, format!("what the system gives ({error})")))
 }

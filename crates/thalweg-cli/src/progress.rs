@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use thalweg::run::{Progress, Run};
+use thalweg_sim::run::{Progress, Run};
 
 use crate::console::Voice;
 

@@ -4,16 +4,17 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use thalweg::base::names::shown;
-use thalweg::declare::params::typed;
-use thalweg::io::atomic::{Temporary, sweep};
-use thalweg::io::output::absolute;
-use thalweg::model::give;
-use thalweg::presets::{PRESETS, lay_model};
-use thalweg::recipe::{From, LayerSource, Recipe};
-use thalweg::run::Run;
-use thalweg::terrain::grid::Edges;
-use thalweg::{Error, Result, models};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+use thalweg_core::declare::params::typed;
+use thalweg_core::terrain::grid::Edges;
+use thalweg_io::atomic::{Temporary, sweep};
+use thalweg_io::output::absolute;
+use thalweg_models::model::give;
+use thalweg_models::models;
+use thalweg_sim::presets::{PRESETS, lay_model};
+use thalweg_sim::recipe::{From, LayerSource, Recipe};
+use thalweg_sim::run::Run;
 
 use crate::console::Voice;
 
@@ -217,7 +218,7 @@ pub fn start(recipe: Recipe, voice: Voice) -> Result<Run> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg::presets::ELEVATION_MODEL;
+    use thalweg_sim::presets::ELEVATION_MODEL;
 
     #[test]
     fn an_elevation_model_goes_with_the_process() {
@@ -232,7 +233,10 @@ mod tests {
     #[test]
     fn every_preset_has_a_small_picture() {
         for (name, _, picture) in with_thumbnails() {
-            assert!(thalweg::pictures::picture::Picture::decode(std::io::Cursor::new(picture)).is_ok(), "{name}");
+            assert!(
+                thalweg_render::pictures::picture::Picture::decode(std::io::Cursor::new(picture)).is_ok(),
+                "{name}"
+            );
         }
     }
 }

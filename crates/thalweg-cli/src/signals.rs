@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use thalweg::io::atomic::abandon;
+use thalweg_io::atomic::abandon;
 
 use crate::console::{Voice, eprint};
 

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg::Result;
-use thalweg::base::{memory, names::shown};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::memory;
+use thalweg_core::base::names::shown;
 use thalweg_store::{Access, Job, Plan, Pool, Work};
 
 use crate::console::{Voice, list, texts};

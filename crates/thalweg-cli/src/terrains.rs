@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use thalweg::base::memory::{available, room};
-use thalweg::base::names::{shown as shown_path, to_text};
-use thalweg::io::apart::apart;
-use thalweg::io::place::cell_at;
-use thalweg::io::{Format, Loaded, Sidecar, load};
-use thalweg::process::forest::Tree;
-use thalweg::terrain::Terrain;
-use thalweg::terrain::height::Height;
-use thalweg::world_folder::{read, reads_of, trees_of};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory::{available, room};
+use thalweg_core::base::names::{shown as shown_path, to_text};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::height::Height;
+use thalweg_export::world_folder::{read, reads_of, trees_of};
+use thalweg_io::apart::apart;
+use thalweg_io::place::cell_at;
+use thalweg_io::{Format, Loaded, Sidecar, load};
+use thalweg_models::process::forest::Tree;
 use thalweg_store::{ElevationFile, is_store, is_zarr};
 
 use crate::args::values::EdgeWord;
@@ -39,7 +39,7 @@ pub fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Re
 /// As [`input`].
 #[cfg(feature = "studio")]
 pub fn shown(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result<Terrain> {
-    told(thalweg::world_folder::read_shown(path, &args.options())?, sea, voice)
+    told(thalweg_export::world_folder::read_shown(path, &args.options())?, sea, voice)
 }
 
 /// An elevation model that a command works on.

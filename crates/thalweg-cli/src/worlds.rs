@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use thalweg::recipe::Recipe;
-use thalweg::terrain::CellRect;
-use thalweg::world::{Solving, World};
-use thalweg::world_files::recipe_of;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::CellRect;
+use thalweg_export::world_files::recipe_of;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::world::{Solving, World};
 
 use crate::args::WorldArgs;
 use crate::progress::Counting;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use thalweg::pictures::picture::Picture;
+use thalweg_render::pictures::picture::Picture;
 
 /// A program that ends with the test.
 struct Process(Child);

@@ -5,10 +5,11 @@ use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use thalweg::terrain::Cell;
-use thalweg::terrain::height::UNITS;
-use thalweg::terrain::{CellType, Cells};
-use thalweg::{Error, Field, Grid, Height, Terrain};
+use thalweg_core::base::error::Error;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{Cell, CellType, Cells, Terrain};
 
 use crate::error::raised;
 use crate::pool::work;
@@ -44,7 +45,7 @@ macro_rules! numbers {
             }
 
             /// The numbers as reals.
-            fn rows<T: Send>(&self, py: Python<'_>, what: impl FnOnce(&(dyn Fn(usize, &mut [f64]) + Sync)) -> thalweg::Result<T> + Send) -> PyResult<T> {
+            fn rows<T: Send>(&self, py: Python<'_>, what: impl FnOnce(&(dyn Fn(usize, &mut [f64]) + Sync)) -> thalweg_core::base::error::Result<T> + Send) -> PyResult<T> {
                 match self { $(Self::$name(array) => {
                     let view = array.as_array();
                     work(py, move || what(&|i, row: &mut [f64]| fill(&view, i, row)))

@@ -2,12 +2,12 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use thalweg::Error;
-use thalweg::declare::params::{Param, ParamKind, Value};
-use thalweg::model::{Family, Model};
-use thalweg::presets::PRESETS;
-use thalweg::rocks::ROCKS;
-use thalweg::terrain::LayerSpec;
+use thalweg_core::base::error::Error;
+use thalweg_core::declare::params::{Param, ParamKind, Value};
+use thalweg_core::terrain::LayerSpec;
+use thalweg_models::model::{Family, Model};
+use thalweg_models::rocks::ROCKS;
+use thalweg_sim::presets::PRESETS;
 
 /// A value as Python has it.
 #[derive(IntoPyObject)]
@@ -99,7 +99,7 @@ fn page(model: &dyn Model) -> Page {
 /// The declarations of all models.
 #[pyfunction]
 pub fn models() -> Vec<Page> {
-    thalweg::models::all().map(|model| page(&*model)).collect()
+    thalweg_models::models::all().map(|model| page(&*model)).collect()
 }
 
 /// Names of the presets.

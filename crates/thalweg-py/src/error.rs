@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use thalweg::Error;
+use thalweg_core::base::error::Error;
 
 /// The exception that says what an error says.
 pub fn raised(error: Error) -> PyErr {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use thalweg::export::{Export, ExportOptions, ExportTarget, TARGETS};
-use thalweg::io::LoadOptions;
+use thalweg_export::export::{Export, ExportOptions, ExportTarget, TARGETS};
+use thalweg_io::LoadOptions;
 
 use crate::error::raised;
 use crate::land::Terrain;

@@ -2,14 +2,14 @@
 
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use thalweg::Field;
-use thalweg::Result;
-use thalweg::flow::accumulate::{self as gather, in_parts};
-use thalweg::flow::breach::Limits;
-use thalweg::flow::depressions::Hierarchy;
-use thalweg::flow::{self, Drainage, Land, infinity, streams};
-use thalweg::terrain::Cell;
-use thalweg::terrain::grid::Edge;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::Cell;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Edge;
+use thalweg_flow::accumulate::{self as gather, in_parts};
+use thalweg_flow::breach::Limits;
+use thalweg_flow::depressions::Hierarchy;
+use thalweg_flow::{self as flow, Drainage, Land, infinity, streams};
 
 use crate::array::{array, bytes, metres, places, reals};
 use crate::land::Terrain;
@@ -51,7 +51,7 @@ pub fn breach<'py>(
     narrow: bool,
 ) -> PyResult<(Any<'py>, usize, usize, f64)> {
     let breached = work(py, || flow::breach::breach(&land(terrain, &outlets)?, &Limits { depth, length }))?;
-    let volume = breached.removed as f64 / thalweg::terrain::height::UNITS * terrain.0.grid.cell_area();
+    let volume = breached.removed as f64 / thalweg_core::terrain::height::UNITS * terrain.0.grid.cell_area();
     let heights = metres(py, &breached.ground, terrain.0.nodata.as_ref(), narrow)?;
     Ok((heights, breached.breached, breached.kept, volume))
 }
@@ -253,7 +253,7 @@ pub fn hierarchy<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> P
     let number = |n: Option<u32>| n.map_or(-1, i64::from);
     let all = &found.depressions;
     let leaf = found.leaf.map(|leaf| if *leaf == flow::depressions::OUTSIDE { -1 } else { i64::from(*leaf) });
-    let per_unit = terrain.0.grid.cell_area() / thalweg::terrain::height::UNITS;
+    let per_unit = terrain.0.grid.cell_area() / thalweg_core::terrain::height::UNITS;
     let volume = |volume: i64| if volume == i64::MAX { f64::INFINITY } else { volume as f64 * per_unit };
     let spills: Vec<Cell> = all.iter().map(|d| cell(d.spill.map_or(d.pit, |spill| spill.cell))).collect();
     Ok((

@@ -1,9 +1,9 @@
 //! Slopes and measures of the ground.
 
 use pyo3::prelude::*;
-use thalweg::Field;
-use thalweg::products::measure::{MeasureSettings, measure as measured};
-use thalweg::products::slope;
+use thalweg_core::terrain::field::Field;
+use thalweg_render::products::measure::{MeasureSettings, measure as measured};
+use thalweg_render::products::slope;
 
 use crate::array::array;
 use crate::land::Terrain;
@@ -25,7 +25,7 @@ pub fn slope_of<'py>(py: Python<'py>, terrain: &Terrain) -> PyResult<Bound<'py, 
     array(py, steep)
 }
 
-fn rises(terrain: &thalweg::Terrain, of: impl Fn([f64; 2]) -> f64 + Sync) -> Field<f64> {
+fn rises(terrain: &thalweg_core::terrain::Terrain, of: impl Fn([f64; 2]) -> f64 + Sync) -> Field<f64> {
     Field::generate(terrain.grid.size, |i, j| {
         if terrain.is_nodata(i, j) { f64::NAN } else { of(slope::gradient(terrain, i, j)) }
     })

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use thalweg::io::{self, LoadOptions, SampleType, SaveOptions, Unit};
-use thalweg::models::Models;
-use thalweg::terrain::grid::{Edges, Georeference};
-use thalweg::terrain::{Cells, Column, GROUND, LOOSE, LayerSpec};
-use thalweg::{Error, Grid, Height};
+use thalweg_core::base::error::Error;
+use thalweg_core::terrain::grid::{Edges, Georeference, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, Column, GROUND, LOOSE, LayerSpec};
+use thalweg_io::{self as io, LoadOptions, SampleType, SaveOptions, Unit};
+use thalweg_models::models::Models;
 
 use crate::array::{self, cells, metres, size_of, terrain_of};
 use crate::error::{raised, unfit};
@@ -20,7 +21,7 @@ use crate::recipe::{edges_of, sides_of};
 
 /// A terrain: heights, layers, tables, and where it lies. It does not change.
 #[pyclass(frozen, module = "thalweg._core")]
-pub struct Terrain(pub Arc<thalweg::Terrain>);
+pub struct Terrain(pub Arc<thalweg_core::terrain::Terrain>);
 
 /// Where a map lies: an affine transform in GDAL's order, an EPSG code, and what its reference system is called.
 #[derive(FromPyObject)]
@@ -94,7 +95,7 @@ pub fn load(
     let options = LoadOptions { height, cell_size, infinite_is_nodata, deterrace, unit: unit_of(unit)? };
     let edges = edges.map(edges_of).transpose()?;
     let (mut terrain, warnings) = work(py, || match path.is_dir() {
-        true => thalweg::world_folder::read_shown(&path, &options),
+        true => thalweg_export::world_folder::read_shown(&path, &options),
         false => io::load(&path, &options).map(|loaded| (loaded.terrain, loaded.warnings)),
     })?;
     framed(&mut terrain.grid, edges, sea_level)?;
@@ -120,7 +121,7 @@ fn spec_of(name: &str) -> PyResult<LayerSpec> {
 }
 
 /// Puts an array into a terrain as the layer of that name.
-pub fn put(terrain: &mut thalweg::Terrain, name: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+pub fn put(terrain: &mut thalweg_core::terrain::Terrain, name: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
     let spec = spec_of(name)?;
     if spec == GROUND {
         let nodata = terrain.nodata.clone();
@@ -135,7 +136,7 @@ pub fn put(terrain: &mut thalweg::Terrain, name: &str, values: &Bound<'_, PyAny>
 }
 
 /// The cells of a layer, `loose` among them.
-pub fn layer_of<'a>(terrain: &'a thalweg::Terrain, name: &str) -> PyResult<std::borrow::Cow<'a, Cells>> {
+pub fn layer_of<'a>(terrain: &'a thalweg_core::terrain::Terrain, name: &str) -> PyResult<std::borrow::Cow<'a, Cells>> {
     use std::borrow::Cow;
     if name == LOOSE.name
         && let Some(loose) = &terrain.loose
@@ -147,7 +148,7 @@ pub fn layer_of<'a>(terrain: &'a thalweg::Terrain, name: &str) -> PyResult<std::
 }
 
 /// Names of a terrain's layers, `loose` among them.
-pub fn names(terrain: &thalweg::Terrain) -> Vec<String> {
+pub fn names(terrain: &thalweg_core::terrain::Terrain) -> Vec<String> {
     let loose = terrain.loose.iter().map(|_| LOOSE.name.to_string());
     loose.chain(terrain.layers.keys().cloned()).collect()
 }
@@ -193,7 +194,7 @@ impl Terrain {
     ) -> PyResult<Self> {
         let mut grid = Grid::new([rows, cols], cell_size).map_err(raised)?;
         framed(&mut grid, edges.map(edges_of).transpose()?, sea_level)?;
-        Ok(Self(Arc::new(thalweg::Terrain::new(grid))))
+        Ok(Self(Arc::new(thalweg_core::terrain::Terrain::new(grid))))
     }
 
     /// Rows and columns.

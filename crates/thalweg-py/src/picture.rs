@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
-use thalweg::Error;
-use thalweg::io::atomic;
-use thalweg::pictures::light::Sun;
-use thalweg::pictures::perspective::{self, ViewOptions};
-use thalweg::pictures::picture::Picture;
-use thalweg::pictures::ramps::Ramp;
-use thalweg::pictures::shade::{self as shading, ShadeOptions};
-use thalweg::pictures::water::Water;
+use thalweg_core::base::error::Error;
+use thalweg_io::atomic;
+use thalweg_render::pictures::light::Sun;
+use thalweg_render::pictures::perspective::{self, ViewOptions};
+use thalweg_render::pictures::picture::Picture;
+use thalweg_render::pictures::ramps::Ramp;
+use thalweg_render::pictures::shade::{self as shading, ShadeOptions};
+use thalweg_render::pictures::water::Water;
 
 use crate::error::raised;
 use crate::land::Terrain;

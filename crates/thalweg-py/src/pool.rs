@@ -11,8 +11,8 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use thalweg::Error;
-use thalweg::base::memory;
+use thalweg_core::base::error::Error;
+use thalweg_core::base::memory;
 
 use crate::error::raised;
 
@@ -81,7 +81,10 @@ pub fn threads() -> PyResult<usize> {
 }
 
 /// Does work on the pool, the interpreter let go.
-pub fn work<T: Send>(py: Python<'_>, what: impl FnOnce() -> thalweg::Result<T> + Send) -> PyResult<T> {
+pub fn work<T: Send>(
+    py: Python<'_>,
+    what: impl FnOnce() -> thalweg_core::base::error::Result<T> + Send,
+) -> PyResult<T> {
     let pool = pool()?;
     let done = py.detach(|| pool.install(|| catch_unwind(AssertUnwindSafe(what))));
     done.map_err(|panic| failed(&*panic))?.map_err(raised)
@@ -90,7 +93,7 @@ pub fn work<T: Send>(py: Python<'_>, what: impl FnOnce() -> thalweg::Result<T> +
 /// Does work that may take long and looks now and then whether it is to stop, which it is once a signal came.
 pub fn work_watched<T: Send>(
     py: Python<'_>,
-    what: impl FnOnce(&AtomicBool) -> thalweg::Result<T> + Send,
+    what: impl FnOnce(&AtomicBool) -> thalweg_core::base::error::Result<T> + Send,
 ) -> PyResult<T> {
     let pool = pool()?;
     let stop = AtomicBool::new(false);
@@ -136,5 +139,5 @@ fn failed(panic: &(dyn Any + Send)) -> PyErr {
 /// Panics on the pool: for the tests.
 #[pyfunction]
 pub fn _panic(py: Python<'_>, words: String) -> PyResult<()> {
-    work(py, move || -> thalweg::Result<()> { std::panic::panic_any(words) })
+    work(py, move || -> thalweg_core::base::error::Result<()> { std::panic::panic_any(words) })
 }

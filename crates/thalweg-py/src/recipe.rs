@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
-use thalweg::base::names::to_text;
-use thalweg::declare::params::Written;
-use thalweg::io::output::absolute;
-use thalweg::knobs::Knobs;
-use thalweg::model::give;
-use thalweg::models::Models;
-use thalweg::presets;
-use thalweg::recipe::Start;
-use thalweg::rocks::Rock;
-use thalweg::terrain::grid::{Edges, SIDES};
-use thalweg::{Error, models};
+use thalweg_core::base::error::Error;
+use thalweg_core::base::names::to_text;
+use thalweg_core::declare::params::Written;
+use thalweg_core::terrain::grid::{Edges, SIDES};
+use thalweg_io::output::absolute;
+use thalweg_models::model::give;
+use thalweg_models::models::{self, Models};
+use thalweg_models::rocks::Rock;
+use thalweg_sim::knobs::Knobs;
+use thalweg_sim::presets;
+use thalweg_sim::recipe::Start;
 
 use crate::declared::{Plain, plain};
 use crate::error::raised;
@@ -24,7 +24,7 @@ use crate::error::raised;
 /// What is to be done: an extent or an elevation model, a seed, stages.
 #[pyclass(frozen, module = "thalweg._core")]
 pub struct Recipe {
-    pub recipe: thalweg::Recipe,
+    pub recipe: thalweg_sim::recipe::Recipe,
     /// Whether it begins with the elevation model that comes with the presets.
     pub own_model: bool,
 }
@@ -86,7 +86,7 @@ pub fn edges_of(value: &Bound<'_, PyAny>) -> PyResult<Edges> {
     let mut table = toml::Table::new();
     table.insert("extent".into(), toml::Value::Array(vec![toml::Value::Float(1.0); 2]));
     table.insert("edges".into(), toml_of(value)?);
-    Ok(thalweg::Recipe::parse(&text_of(&table)?).map_err(raised)?.edges)
+    Ok(thalweg_sim::recipe::Recipe::parse(&text_of(&table)?).map_err(raised)?.edges)
 }
 
 /// Edges by side, as words.
@@ -95,7 +95,7 @@ pub fn sides_of(edges: &Edges) -> BTreeMap<&'static str, String> {
     SIDES.iter().zip(edges).filter_map(|(side, edge)| Some((*side, word(edge)?))).collect()
 }
 
-fn plainly(recipe: thalweg::Recipe) -> Recipe {
+fn plainly(recipe: thalweg_sim::recipe::Recipe) -> Recipe {
     Recipe { recipe, own_model: false }
 }
 
@@ -111,16 +111,16 @@ impl Recipe {
     /// The recipe in a file; of an elevation model one in which water is let loose upon it.
     #[staticmethod]
     fn read(path: PathBuf) -> PyResult<Self> {
-        thalweg::Recipe::open(&path).map(plainly).map_err(raised)
+        thalweg_sim::recipe::Recipe::open(&path).map(plainly).map_err(raised)
     }
 
     /// The recipe of a text; it may be without a start of its own, for ground that is given.
     #[staticmethod]
     #[pyo3(signature = (text, folder=None, own_model=false))]
     fn parse(text: &str, folder: Option<PathBuf>, own_model: bool) -> PyResult<Self> {
-        let mut recipe = thalweg::Recipe::parse_stages(text, &Models::default()).map_err(raised)?;
+        let mut recipe = thalweg_sim::recipe::Recipe::parse_stages(text, &Models::default()).map_err(raised)?;
         if recipe.start != Start::Given {
-            recipe = thalweg::Recipe::parse(text).map_err(raised)?;
+            recipe = thalweg_sim::recipe::Recipe::parse(text).map_err(raised)?;
         }
         recipe.folder = folder.unwrap_or_default().into();
         Ok(Self { recipe, own_model })
@@ -148,7 +148,7 @@ impl Recipe {
         let given: Vec<_> =
             items.map(|(name, value)| Ok((name.extract::<String>()?, written(&value)?))).collect::<PyResult<_>>()?;
         give(&mut *model, given.iter().map(|(name, value)| (name.as_str(), value))).map_err(raised)?;
-        let mut recipe = thalweg::Recipe::single(model, seed);
+        let mut recipe = thalweg_sim::recipe::Recipe::single(model, seed);
         recipe.sea_level = sea_level;
         recipe.edges = edges.map(edges_of).transpose()?.unwrap_or(recipe.edges);
         Ok(plainly(recipe))

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value as Json;
-use thalweg::presets;
-use thalweg::terrain::GROUND;
+use thalweg_core::terrain::GROUND;
+use thalweg_sim::presets;
 
 use crate::array::{layer, metres};
 use crate::error::{broken, busy, raised};
@@ -17,21 +17,21 @@ use crate::recipe::{Recipe, written};
 
 /// A recipe at work.
 #[pyclass(frozen, module = "thalweg._core")]
-pub struct Run(Mutex<thalweg::Run>);
+pub struct Run(Mutex<thalweg_sim::run::Run>);
 
 /// Where a run stands after a step: label, stage, level and levels, step and steps of the turn, and of all, years, and the step's ledger
 /// as JSON, for its sums may be beyond 64 bits.
 type Step = (String, Option<usize>, [usize; 2], [u32; 2], [u64; 2], Option<f64>, String);
 
 impl Run {
-    fn held(&self) -> PyResult<MutexGuard<'_, thalweg::Run>> {
+    fn held(&self) -> PyResult<MutexGuard<'_, thalweg_sim::run::Run>> {
         self.0.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => busy("run"),
             TryLockError::Poisoned(_) => broken("run"),
         })
     }
 
-    fn of(run: thalweg::Run) -> Self {
+    fn of(run: thalweg_sim::run::Run) -> Self {
         Self(Mutex::new(run))
     }
 }
@@ -47,14 +47,14 @@ impl Run {
         let run = work(py, move || match terrain {
             Some(terrain) => {
                 recipe.check_memory(&terrain.grid)?;
-                thalweg::Run::over(recipe, Arc::unwrap_or_clone(terrain))
+                thalweg_sim::run::Run::over(recipe, Arc::unwrap_or_clone(terrain))
             }
             None if own_model => presets::run_over_model(recipe),
             None => {
                 if recipe.dem().is_none() {
                     recipe.check_memory(&recipe.grid()?)?;
                 }
-                thalweg::Run::new(recipe)
+                thalweg_sim::run::Run::new(recipe)
             }
         })?;
         Ok(Self::of(run))
@@ -63,26 +63,26 @@ impl Run {
     /// A run taken up from its file.
     #[staticmethod]
     fn resume(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        work(py, || thalweg::Run::resume(&path)).map(|(run, _)| Self::of(run))
+        work(py, || thalweg_sim::run::Run::resume(&path)).map(|(run, _)| Self::of(run))
     }
 
     /// A run taken up from the bytes of its file.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        work(py, || thalweg::Run::resume_bytes(bytes)).map(|(run, _)| Self::of(run))
+        work(py, || thalweg_sim::run::Run::resume_bytes(bytes)).map(|(run, _)| Self::of(run))
     }
 
     /// Saves it into a file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let mut held = self.held()?;
-        let run: &mut thalweg::Run = &mut held;
+        let run: &mut thalweg_sim::run::Run = &mut held;
         work(py, move || run.save(&path, &Json::Null))
     }
 
     /// The bytes of the file that it would be saved into.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut held = self.held()?;
-        let run: &mut thalweg::Run = &mut held;
+        let run: &mut thalweg_sim::run::Run = &mut held;
         let bytes = work(py, move || run.to_checkpoint(&Json::Null))?;
         Ok(PyBytes::new(py, &bytes))
     }
@@ -90,7 +90,7 @@ impl Run {
     /// Takes the next step; None when all is done.
     fn step(&self, py: Python<'_>) -> PyResult<Option<Step>> {
         let mut held = self.held()?;
-        let run: &mut thalweg::Run = &mut held;
+        let run: &mut thalweg_sim::run::Run = &mut held;
         let done = work(py, || run.step());
         let Some(progress) = done? else { return Ok(None) };
         let budget = serde_json::to_string(&progress.budget).unwrap_or_default();

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use thalweg::Error;
-use thalweg::io::{LoadOptions, Unit};
-use thalweg::recipe::{From, LayerSource};
-use thalweg::terrain::grid::Edge;
+use thalweg_core::base::error::Error;
+use thalweg_core::terrain::grid::Edge;
+use thalweg_io::{LoadOptions, Unit};
+use thalweg_sim::recipe::{From, LayerSource};
 use thalweg_store::{Access, ApplyJob, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task};
 
 use crate::pool::work;
@@ -90,7 +90,12 @@ pub fn plan_apply(
     })
 }
 
-fn written(job: Job, store: &std::path::Path, plan: &std::path::Path, tile: usize) -> thalweg::Result<String> {
+fn written(
+    job: Job,
+    store: &std::path::Path,
+    plan: &std::path::Path,
+    tile: usize,
+) -> thalweg_core::base::error::Result<String> {
     let made = Plan::of(job, store, tile)?;
     made.write(plan)?;
     Ok(made.hash)

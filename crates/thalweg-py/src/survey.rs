@@ -2,9 +2,9 @@
 
 use numpy::PyArray2;
 use pyo3::prelude::*;
-use thalweg::flow::breach::Limits;
-use thalweg::flow::{Drainage, Land, streams};
-use thalweg::survey::{Survey, SurveyOptions};
+use thalweg_export::survey::{Survey, SurveyOptions};
+use thalweg_flow::breach::Limits;
+use thalweg_flow::{Drainage, Land, streams};
 
 use crate::array::{array, metres, places};
 use crate::flow::spread;

@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use thalweg::terrain::CellRect;
-use thalweg::terrain::{CATCHMENT, Cells, RECEIVER};
-use thalweg::world::{End, Solving};
-use thalweg::world_files::terrain;
+use thalweg_core::terrain::{CATCHMENT, CellRect, Cells, RECEIVER};
+use thalweg_export::world_files::terrain;
+use thalweg_sim::world::{End, Solving};
 
 use crate::error::raised;
 use crate::land::Terrain;
@@ -20,10 +19,10 @@ use crate::recipe::Recipe;
 /// A world at all its levels.
 #[pyclass(frozen, module = "thalweg._core")]
 pub struct World {
-    recipe: thalweg::Recipe,
+    recipe: thalweg_sim::recipe::Recipe,
     tile: usize,
     /// The world, and the process that opened it: its locks mean nothing after a fork, which opens it anew.
-    open: Mutex<(u32, thalweg::World)>,
+    open: Mutex<(u32, thalweg_sim::world::World)>,
 }
 
 /// A vertex of a river: eastward, southward, height, catchment, discharge.
@@ -32,13 +31,16 @@ type Vertex = [f64; 5];
 /// A river: its number, that of the one it joins, its vertices.
 type River = (u64, Option<u64>, Vec<Vertex>);
 
-fn opened(recipe: &thalweg::Recipe, tile: usize) -> thalweg::Result<thalweg::World> {
-    thalweg::World::open(recipe)?.with_tiles(tile)
+fn opened(
+    recipe: &thalweg_sim::recipe::Recipe,
+    tile: usize,
+) -> thalweg_core::base::error::Result<thalweg_sim::world::World> {
+    thalweg_sim::world::World::open(recipe)?.with_tiles(tile)
 }
 
 impl World {
     /// The world, which shares what is kept. The lock is held for a moment only, by who holds the interpreter.
-    fn world(&self) -> PyResult<thalweg::World> {
+    fn world(&self) -> PyResult<thalweg_sim::world::World> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.0 != process::id() {
             let new = (process::id(), opened(&self.recipe, self.tile).map_err(raised)?);
@@ -52,7 +54,7 @@ impl World {
         &self,
         py: Python<'_>,
         level: u32,
-        of: impl Fn(&thalweg::World) -> thalweg::Result<CellRect<i64>>,
+        of: impl Fn(&thalweg_sim::world::World) -> thalweg_core::base::error::Result<CellRect<i64>>,
     ) -> PyResult<Terrain> {
         let world = self.world()?;
         let rect = of(&world).map_err(raised)?;
@@ -163,7 +165,7 @@ impl World {
     ) -> PyResult<Vec<River>> {
         let world = self.world()?;
         let rivers = work(py, || world.rivers(level, CellRect::new(start, size), least))?;
-        let vertex = |v: &thalweg::world::RiverVertex| [v.place[0], v.place[1], v.height, v.area, v.discharge];
+        let vertex = |v: &thalweg_sim::world::RiverVertex| [v.place[0], v.place[1], v.height, v.area, v.discharge];
         Ok(rivers.iter().map(|river| (river.id, river.into, river.vertices.iter().map(vertex).collect())).collect())
     }
 }

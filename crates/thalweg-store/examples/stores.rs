@@ -7,10 +7,10 @@
 
 use std::path::Path;
 
-use thalweg::io::{Head, Overviews, SampleType, Samples, write_cog};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::grid::{Georeference, PixelIs};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::grid::{Georeference, PixelIs};
+use thalweg_io::{Head, Overviews, SampleType, Samples, write_cog};
 use thalweg_store::{Access, Store, StoreSpec, StoredLayer, WindowedMap as _, ZarrArray};
 
 fn main() -> Result<()> {

@@ -5,16 +5,16 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use thalweg::base::names::short;
-use thalweg::io::{Head, Samples, inside, plain};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::field::Size;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::short;
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::Size;
+use thalweg_io::{Head, Samples, inside, plain};
 
 use crate::codec::{Chain, Codecs, Shard};
 use crate::meta::{MAX_BYTES, Meta, ZARR, document, fill_bytes};
 use crate::place;
-use thalweg::io::WindowedMap;
+use thalweg_io::WindowedMap;
 
 /// A map of Zarr v3 in a folder of its own: of ours, or any plain one of two dimensions.
 ///
@@ -56,7 +56,7 @@ impl ZarrArray {
     }
 
     /// The same, in which every chunk must be there: what is not is not made yet.
-    pub(crate) fn dense(mut self, georeference: thalweg::terrain::grid::Georeference) -> Self {
+    pub(crate) fn dense(mut self, georeference: thalweg_core::terrain::grid::Georeference) -> Self {
         self.sparse = false;
         self.head.georeference = Some(georeference);
         self

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use thalweg::io::HeightReading;
-use thalweg::pictures::bands::ShadedMap;
-use thalweg::pictures::shade::ShadeOptions;
-use thalweg::products::measure::{MeasureSettings, Measures, measure_bytes, measure_rows};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
-use thalweg::tiled::layer::NO_HEIGHT;
-use thalweg::{Result, Terrain};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_io::HeightReading;
+use thalweg_render::pictures::bands::ShadedMap;
+use thalweg_render::pictures::shade::ShadeOptions;
+use thalweg_render::products::measure::{MeasureSettings, Measures, measure_bytes, measure_rows};
+use thalweg_tiled::layer::NO_HEIGHT;
 
 use crate::source::{ElevationFile, LOOK};
 
@@ -80,7 +80,7 @@ impl<'a> MapRows<'a> {
         PROCESS + measure_bytes(cols, settings) + Self::source_bytes(file, 256 + 2 * settings.search)
     }
 
-    /// The map shaded, to be written by [`thalweg::io::save_shaded`]: the picture that [`thalweg::pictures::shade::shade`] draws.
+    /// The map shaded, to be written by [`thalweg_io::save_shaded`]: the picture that [`thalweg_render::pictures::shade::shade`] draws.
     ///
     /// # Errors
     /// As [`ShadedMap::new`].

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use thalweg::io::{Head, Overviews, SampleType, Samples, write_cog};
-use thalweg::terrain::CellRect;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::CellRect;
+use thalweg_io::{Head, Overviews, SampleType, Samples, write_cog};
 
 use crate::store::{Store, check_outside};
-use thalweg::io::WindowedMap as _;
+use thalweg_io::WindowedMap as _;
 
 /// What stands for no data among values that were scaled.
 const NODATA: f64 = -9999.0;

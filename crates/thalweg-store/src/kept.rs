@@ -4,14 +4,13 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use thalweg::io::atomic;
-use thalweg::local::{Frame, LocalWindow};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::LakeRaster;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::height::Height;
-use thalweg::world::{Coarse, CoarseWater, Watch};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, LakeRaster};
+use thalweg_io::atomic;
+use thalweg_refine::{Frame, LocalWindow};
+use thalweg_sim::world::{Coarse, CoarseWater, Watch};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A level 0 with its file.

@@ -6,7 +6,7 @@
 //! that was ended goes on, and [`Store::verify`] finds what was lost or altered since.
 //!
 //! ```
-//! use thalweg::io::{SampleType, Samples};
+//! use thalweg_io::{SampleType, Samples};
 //! use thalweg_store::{Access, Store, StoreSpec, StoredLayer, WindowedMap as _};
 //!
 //! let folder = tempfile::tempdir().unwrap();
@@ -18,9 +18,9 @@
 //!     store.write_tile("height", tile, &Samples::F32(vec![tile as f32; cells[0] * cells[1]]))?;
 //! }
 //! let layer = store.layer("height")?;
-//! let across = thalweg::terrain::CellRect::new([63, 63], [2, 2]);
+//! let across = thalweg_core::terrain::CellRect::new([63, 63], [2, 2]);
 //! assert_eq!(layer.read(across)?, Samples::F32(vec![0.0, 1.0, 3.0, 4.0]));
-//! # Ok::<(), thalweg::Error>(())
+//! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
@@ -62,7 +62,7 @@ pub use reshape::{Reshape, Reshaped};
 pub use source::{ElevationFile, is_zarr, open_raster};
 pub use spec::{StoreSpec, StoredLayer, tile_side};
 pub use store::{Store, check_outside, is_store};
-pub use thalweg::io::{Head, MapInMemory, WindowedMap};
-pub use thalweg::terrain::CellRect;
+pub use thalweg_core::terrain::CellRect;
+pub use thalweg_io::{Head, MapInMemory, WindowedMap};
 pub use verify::{Fault, FileFault, Harm, Level};
 pub use work::{Outcome, Task, Work};

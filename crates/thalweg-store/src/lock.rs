@@ -5,8 +5,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::Write as _;
 use std::path::Path;
 
-use thalweg::io::atomic::lives;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_io::atomic::lives;
 
 /// Who else may write into a store meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use thalweg::io::{Samples, plain};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_io::{Samples, plain};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::disk;

@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Number, Value, json};
-use thalweg::io::{SampleType, Samples};
-use thalweg::terrain::field::Size;
+use thalweg_core::terrain::field::Size;
+use thalweg_io::{SampleType, Samples};
 
 use crate::codec::{self, Codecs, size_of};
 use crate::spec::{StoreSpec, StoredLayer};

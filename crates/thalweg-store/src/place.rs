@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use thalweg::io::plain;
-use thalweg::terrain::grid::{Georeference, PixelIs};
+use thalweg_core::terrain::grid::{Georeference, PixelIs};
+use thalweg_io::plain;
 
 use crate::meta::{Array, MAX_BYTES, ZARR, document};
 use crate::spec::StoreSpec;

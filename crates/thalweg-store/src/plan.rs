@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use thalweg::base::names::shown as named;
-use thalweg::io::apart::same;
-use thalweg::io::plain::read_text;
-use thalweg::io::write_text;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown as named;
+use thalweg_io::apart::same;
+use thalweg_io::plain::read_text;
+use thalweg_io::write_text;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::disk::shown;
@@ -35,7 +35,7 @@ const VERSION: u32 = 2;
 /// The longest plan that is read, in bytes.
 const MOST: u64 = 16 << 20;
 
-/// A [pass over the tiles](thalweg::tiled::TilePass), as a plan describes it.
+/// A [pass over the tiles](thalweg_tiled::TilePass), as a plan describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanStage {

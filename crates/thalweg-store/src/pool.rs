@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use thalweg::base::memory;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
 
 use crate::work::{Outcome, Task, Work};
 

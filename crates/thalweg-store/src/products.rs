@@ -4,14 +4,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use thalweg::io::atomic;
-use thalweg::io::depression_file::DepressionFile;
-use thalweg::io::features::ReachFile;
-use thalweg::io::lake_file::LakeFile;
-use thalweg::products::lakes;
-use thalweg::terrain::grid::Grid;
-use thalweg::tiled::{Finding, Product, Summaries, TilePass};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_io::atomic;
+use thalweg_io::depression_file::DepressionFile;
+use thalweg_io::features::ReachFile;
+use thalweg_io::lake_file::LakeFile;
+use thalweg_render::products::lakes;
+use thalweg_tiled::{Finding, Product, Summaries, TilePass};
 
 const STREAMS: &str = "streams.fgb";
 const LAKES: &str = "lakes.csv";

@@ -4,16 +4,16 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde_json::json;
-use thalweg::base::memory;
-use thalweg::io::{Head, HeightReading, Overviews, SampleType, Samples, save_place, write_cog};
-use thalweg::products::resample::{Resampling, cropped_grid};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::field::{Field, Size};
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::{Height, UNITS};
-use thalweg::tiled::TileLayer;
-use thalweg::tiled::layer::NO_HEIGHT;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
+use thalweg_core::terrain::CellRect;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_io::{Head, HeightReading, Overviews, SampleType, Samples, save_place, write_cog};
+use thalweg_render::products::resample::{Resampling, cropped_grid};
+use thalweg_tiled::TileLayer;
+use thalweg_tiled::layer::NO_HEIGHT;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::source::{ElevationFile, LOOK, print_of};
@@ -23,9 +23,9 @@ use crate::{Access, StoreSpec, StoredLayer};
 /// What becomes of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reshape {
-    /// A window of it, as [`thalweg::products::resample::crop`] cuts.
+    /// A window of it, as [`thalweg_render::products::resample::crop`] cuts.
     Crop(CellRect),
-    /// So many rows and columns over the same extent, as [`thalweg::products::resample::resample`] makes them.
+    /// So many rows and columns over the same extent, as [`thalweg_render::products::resample::resample`] makes them.
     Resample(Size),
 }
 
@@ -121,7 +121,7 @@ impl<'a> Reshaped<'a> {
         Ok(range.map(|units| f64::from(units) / UNITS))
     }
 
-    /// Writes it as a COG, in metres: the samples that [`thalweg::io::save`] writes. Memory is that of a few hundred rows.
+    /// Writes it as a COG, in metres: the samples that [`thalweg_io::save`] writes. Memory is that of a few hundred rows.
     ///
     /// # Errors
     /// Samples of another type than f32 and f64; what cannot be read or written.

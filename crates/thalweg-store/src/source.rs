@@ -3,19 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use thalweg::Terrain;
-use thalweg::base::memory;
-use thalweg::io::{
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_io::{
     Format, HeightReading, LoadOptions, Placed, Raster, SampleLook, Sidecar, VrtWindows, WindowedMap, mask_path,
     needs_sidecar, open_windows, placed_of, plain,
 };
-use thalweg::terrain::CellRect;
-use thalweg::terrain::field::{Field, Size};
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
-use thalweg::tiled::TileLayer;
-use thalweg::tiled::layer::NO_HEIGHT;
-use thalweg::{Error, Result};
+use thalweg_tiled::TileLayer;
+use thalweg_tiled::layer::NO_HEIGHT;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::array::{ZarrArray, maps_of, missing};
@@ -147,7 +146,7 @@ impl ElevationFile {
     /// Opens a file, or a map of Zarr ([`open_raster`]). A TIFF and a virtual raster are read by windows; a file of another format, which cannot be, is read whole.
     ///
     /// # Errors
-    /// As [`thalweg::io::load`], but for what its samples hold; as [`open_raster`].
+    /// As [`thalweg_io::load`], but for what its samples hold; as [`open_raster`].
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self> {
         if options.deterrace {
             let allowed = "nothing: terraces are smoothed over the whole file; smooth them away first, with `resample`";
@@ -221,7 +220,7 @@ impl ElevationFile {
         Ok(heights.into_iter().map(|height| height.0).collect())
     }
 
-    /// All of it in memory, as [`thalweg::io::load`] has it; how its samples were read; and what is to be said of it.
+    /// All of it in memory, as [`thalweg_io::load`] has it; how its samples were read; and what is to be said of it.
     ///
     /// # Errors
     /// What cannot be read, more cells than a terrain holds, no memory for it.

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use thalweg::io::SampleType;
-use thalweg::terrain::field::Size;
-use thalweg::terrain::grid::Georeference;
-use thalweg::terrain::{CellRect, TileGrid};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Size;
+use thalweg_core::terrain::grid::Georeference;
+use thalweg_core::terrain::{CellRect, TileGrid};
+use thalweg_io::SampleType;
 
 /// The folder of marks inside a store. It is a group of Zarr without arrays, so that readers of Zarr pass it by.
 pub const MARKS: &str = "marks";

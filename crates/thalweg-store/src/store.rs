@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
-use thalweg::base::names;
-use thalweg::io::{Samples, atomic, disk as core_disk, plain};
-use thalweg::terrain::grid::Georeference;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names;
+use thalweg_core::terrain::grid::Georeference;
+use thalweg_io::{Samples, atomic, disk as core_disk, plain};
 
 use crate::array::{ZarrArray, missing};
 use crate::disk;

@@ -4,14 +4,14 @@ use std::fmt;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
-use thalweg::base::names::shown;
-use thalweg::io::plain;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+use thalweg_io::plain;
 
 use crate::mark::{self, Mark};
 use crate::products::beside;
 use crate::store::Store;
-use thalweg::io::WindowedMap as _;
+use thalweg_io::WindowedMap as _;
 
 /// How closely a store is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

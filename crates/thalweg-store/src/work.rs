@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
-use thalweg::io::{Samples, write_text};
-use thalweg::terrain::TileGrid;
-use thalweg::tiled::{LayerRead, TileInput, TileOutput, TilePass};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::TileGrid;
+use thalweg_io::{Samples, write_text};
+use thalweg_tiled::{LayerRead, TileInput, TileOutput, TilePass};
 
 use crate::jobs::JobSetup;
 use crate::products::{Solution, beside};

@@ -11,9 +11,12 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use support::files;
-use thalweg::io::disk::{Act, watch};
-use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, save};
-use thalweg::{Field, Grid, Height, Terrain};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_io::disk::{Act, watch};
+use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, save};
 use thalweg_store::{Access, DrainJob, Job, Plan, Pool, Store, StoreSpec, StoredLayer, Work};
 
 /// Changes that are refused from now on: the act, a word of the path, and how many of them pass before.
@@ -78,7 +81,7 @@ fn a_full_disk_ends_the_work_and_with_room_it_goes_on_to_the_same_bytes() {
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         Work::open(Plan::of(Job::Drain(job), &place, 64).unwrap(), Access::Alone).unwrap()
     };
-    let finish = |work: &Work| -> thalweg::Result<()> {
+    let finish = |work: &Work| -> thalweg_core::base::error::Result<()> {
         let mut pool = Pool::new(work, 2)?;
         while pool.step()?.is_some() {}
         Ok(())

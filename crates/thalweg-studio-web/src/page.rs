@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::mpsc::channel;
 
 use eframe::egui;
-use thalweg::io::MemoryFiles;
-use thalweg::presets::{ELEVATION_MODEL, PRESETS};
-use thalweg::recipe::Recipe;
+use thalweg_io::MemoryFiles;
+use thalweg_sim::presets::{ELEVATION_MODEL, PRESETS};
+use thalweg_sim::recipe::Recipe;
 use thalweg_studio::far::{Link, Post, with_files_in};
 use thalweg_studio::goods::Goods;
 use thalweg_studio::platform;
@@ -307,7 +307,7 @@ fn name_of(path: &str) -> PathBuf {
 }
 
 fn presets() -> Vec<PresetCard> {
-    let card = |preset: &thalweg::presets::Preset| PresetCard {
+    let card = |preset: &thalweg_sim::presets::Preset| PresetCard {
         name: preset.name,
         text: preset.text.to_string(),
         thumbnail: &[],

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use thalweg::base::error::{Error, Result};
-use thalweg::base::names::shown;
-use thalweg::export::{Export, ExportOptions, ExportTarget, MANIFEST, TARGETS};
-use thalweg::io::{FilePath, SaveOptions, save};
-use thalweg::run::Run;
-use thalweg::world_folder;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+use thalweg_export::export::{Export, ExportOptions, ExportTarget, MANIFEST, TARGETS};
+use thalweg_export::world_folder;
+use thalweg_io::{FilePath, SaveOptions, save};
+use thalweg_sim::run::Run;
 
 /// What is written of a run.
 #[derive(Debug, Clone, Copy)]

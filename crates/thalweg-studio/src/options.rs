@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use thalweg::recipe::Recipe;
+use thalweg_sim::recipe::Recipe;
 
 use crate::far::Link;
 use crate::platform::{Asker, Host};

@@ -5,17 +5,17 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use thalweg::models::droplets::{Droplets, traces};
-use thalweg::pictures::light::Sun;
-use thalweg::terrain::Terrain;
-use thalweg::terrain::field::Field;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_models::models::droplets::{Droplets, traces};
+use thalweg_render::pictures::light::Sun;
 use web_time::Instant;
 
 use crate::platform;
 use crate::view::surface::{Natural, Surface, Wanted};
-use thalweg::models::Models;
-use thalweg::products::overlay::Overlay;
-use thalweg::recipe::Recipe;
+use thalweg_models::models::Models;
+use thalweg_render::products::overlay::Overlay;
+use thalweg_sim::recipe::Recipe;
 
 /// Most droplets that are followed for the eye.
 const MOST: usize = 1500;

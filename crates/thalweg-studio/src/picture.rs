@@ -1,7 +1,7 @@
 //! [`picture`]: the studio's view, drawn without a window.
 
-use thalweg::pictures::picture::Picture;
-use thalweg::terrain::Terrain;
+use thalweg_core::terrain::Terrain;
+use thalweg_render::pictures::picture::Picture;
 
 use crate::view::camera::Camera;
 use crate::view::gpu::Gpu;
@@ -9,9 +9,9 @@ use crate::view::look::{Look, Shot};
 use crate::view::renderer::Renderer;
 use crate::view::surface::{Natural, Surface, Wanted};
 use crate::view::target::Target;
-use thalweg::Error;
-use thalweg::base::range::check_range;
-use thalweg::products::overlay::Overlay;
+use thalweg_core::base::error::Error;
+use thalweg_core::base::range::check_range;
+use thalweg_render::products::overlay::Overlay;
 
 /// From where a terrain is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl View {
     }
 }
 
-thalweg::with_defaults! {
+thalweg_core::with_defaults! {
     /// How to draw.
     #[derive(Debug, Clone)]
     pub struct PictureOptions<'a> {

@@ -1,7 +1,7 @@
 //! Windows of the system's: the studio's and the explorer's.
 
 use eframe::egui;
-use thalweg::world::World;
+use thalweg_sim::world::World;
 
 use crate::app::Studio;
 use crate::explore::Explorer;

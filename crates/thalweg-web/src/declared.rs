@@ -1,10 +1,10 @@
 //! What the library declares: presets, models.
 
 use serde_json::{Value as Json, json};
-use thalweg::declare::params::{Param, ParamKind, Value};
-use thalweg::model::{Family, Model};
-use thalweg::presets::PRESETS;
-use thalweg::terrain::LayerSpec;
+use thalweg_core::declare::params::{Param, ParamKind, Value};
+use thalweg_core::terrain::LayerSpec;
+use thalweg_models::model::{Family, Model};
+use thalweg_sim::presets::PRESETS;
 use wasm_bindgen::prelude::*;
 
 use crate::error::Result;
@@ -57,16 +57,16 @@ fn page(model: &dyn Model) -> Json {
 /// The declarations of all models.
 #[wasm_bindgen(skip_typescript)]
 pub fn models() -> Result<JsValue> {
-    object(&thalweg::models::all().map(|model| page(&*model)).collect())
+    object(&thalweg_models::models::all().map(|model| page(&*model)).collect())
 }
 
 /// The presets: name, a paragraph, text.
 #[wasm_bindgen(skip_typescript)]
 pub fn presets() -> Result<JsValue> {
-    let one = |preset: &thalweg::presets::Preset| -> thalweg::Result<Json> {
+    let one = |preset: &thalweg_sim::presets::Preset| -> thalweg_core::base::error::Result<Json> {
         let recipe = preset.recipe()?;
         let about = recipe.about.trim();
         Ok(json!({ "name": preset.name, "about": about, "cells": recipe.cells, "recipe": preset.text }))
     };
-    object(&PRESETS.iter().map(one).collect::<thalweg::Result<Json>>()?)
+    object(&PRESETS.iter().map(one).collect::<thalweg_core::base::error::Result<Json>>()?)
 }

@@ -2,10 +2,10 @@
 
 use js_sys::{Array, Float32Array, Object, Reflect, Uint8Array, Uint32Array};
 use serde_json::json;
-use thalweg::Error;
-use thalweg::flow::breach::Limits;
-use thalweg::flow::streams;
-use thalweg::survey::{Survey, SurveyOptions};
+use thalweg_core::base::error::Error;
+use thalweg_export::survey::{Survey, SurveyOptions};
+use thalweg_flow::breach::Limits;
+use thalweg_flow::streams;
 use wasm_bindgen::prelude::*;
 
 use crate::array::heights;

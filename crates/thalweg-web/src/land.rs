@@ -1,9 +1,12 @@
 //! [`Terrain`]: the library's terrain as JavaScript holds it.
 
 use js_sys::{Float32Array, Float64Array, Object, Reflect};
-use thalweg::models::Models;
-use thalweg::terrain::{CellType, Cells, GROUND, LOOSE};
-use thalweg::{Error, Field, Grid, Height};
+use thalweg_core::base::error::Error;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellType, Cells, GROUND, LOOSE};
+use thalweg_models::models::Models;
 use wasm_bindgen::prelude::*;
 
 use crate::array::{heights, heights_f32, layer, reals};
@@ -17,21 +20,21 @@ const KEYS: &[&str] = &["heights", "rows", "cols", "cellSize", "nodata", "seaLev
 #[wasm_bindgen(skip_typescript)]
 #[derive(Clone)]
 pub struct Terrain {
-    pub(crate) land: thalweg::Terrain,
-    pub(crate) recipe: Option<thalweg::Recipe>,
+    pub(crate) land: thalweg_core::terrain::Terrain,
+    pub(crate) recipe: Option<thalweg_sim::recipe::Recipe>,
     pub(crate) report: Option<serde_json::Value>,
 }
 
-impl From<thalweg::Terrain> for Terrain {
-    fn from(land: thalweg::Terrain) -> Self {
+impl From<thalweg_core::terrain::Terrain> for Terrain {
+    fn from(land: thalweg_core::terrain::Terrain) -> Self {
         Self { land, recipe: None, report: None }
     }
 }
 
 /// Edges from a word, read as a recipe's are.
-fn edges_of(word: &str) -> thalweg::Result<thalweg::terrain::grid::Edges> {
+fn edges_of(word: &str) -> thalweg_core::base::error::Result<thalweg_core::terrain::grid::Edges> {
     let text = format!("extent = [1.0, 1.0]\nedges = {}", toml::Value::String(word.to_string()));
-    Ok(thalweg::Recipe::parse(&text)?.edges)
+    Ok(thalweg_sim::recipe::Recipe::parse(&text)?.edges)
 }
 
 #[wasm_bindgen]
@@ -54,7 +57,7 @@ impl Terrain {
         let given = land.value("heights").ok_or_else(|| missing("heights", "a typed array of metres"))?;
         let metres = reals("heights", &given, grid.size)?;
         let nodata = land.number("nodata")?;
-        let mut terrain = thalweg::Terrain::from_rows(grid, |i, row| {
+        let mut terrain = thalweg_core::terrain::Terrain::from_rows(grid, |i, row| {
             for (to, from) in row.iter_mut().zip(&metres[i * cols..]) {
                 *to = if Some(*from) == nodata { f64::NAN } else { *from };
             }
@@ -146,7 +149,7 @@ impl Terrain {
     /// The recipe that it was made by, as TOML, every parameter spelt out.
     #[wasm_bindgen(getter)]
     pub fn recipe(&self) -> Option<String> {
-        self.recipe.as_ref().map(thalweg::Recipe::to_toml)
+        self.recipe.as_ref().map(thalweg_sim::recipe::Recipe::to_toml)
     }
 
     /// The report of the run that made it.
@@ -164,7 +167,7 @@ impl Terrain {
 }
 
 /// Puts numbers into a terrain as the layer of that name.
-fn put(terrain: &mut thalweg::Terrain, name: &str, values: &JsValue) -> Result<()> {
+fn put(terrain: &mut thalweg_core::terrain::Terrain, name: &str, values: &JsValue) -> Result<()> {
     let models = Models::default();
     let spec = if name == LOOSE.name { Some(LOOSE) } else { models.layer(name).filter(|spec| *spec != GROUND) };
     let spec = spec.ok_or_else(|| {

@@ -44,8 +44,13 @@ pub fn threads() -> u32 {
 pub fn allow_memory(bytes: f64) -> Result<(), error::Problem> {
     const MOST: f64 = 4294967296.0;
     if !(0.0..=MOST).contains(&bytes) {
-        return Err(thalweg::Error::value("bytes", bytes, format!("0 to {MOST}: 32 bits address no more")).into());
+        return Err(thalweg_core::base::error::Error::value(
+            "bytes",
+            bytes,
+            format!("0 to {MOST}: 32 bits address no more"),
+        )
+        .into());
     }
-    thalweg::base::memory::allow(bytes as u64);
+    thalweg_core::base::memory::allow(bytes as u64);
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! [`Options`]: objects of JavaScript's, read by their declared keys.
 
 use js_sys::{Array, BigInt, Function, JSON, Object, Reflect};
-use thalweg::Error;
-use thalweg::declare::params::Written;
+use thalweg_core::base::error::Error;
+use thalweg_core::declare::params::Written;
 use wasm_bindgen::{JsCast as _, JsValue};
 
 use crate::error::Result;

@@ -2,9 +2,12 @@
 
 use js_sys::Function;
 use serde_json::json;
-use thalweg::model::give;
-use thalweg::presets;
-use thalweg::{Error, Recipe, Run, models};
+use thalweg_core::base::error::Error;
+use thalweg_models::model::give;
+use thalweg_models::models;
+use thalweg_sim::presets;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 use wasm_bindgen::prelude::*;
 
 use crate::error::Result;
@@ -12,7 +15,7 @@ use crate::land::Terrain;
 use crate::options::{Options, object, written};
 
 /// The recipe of a preset's name, or of a text.
-pub fn recipe_of(text: &str) -> thalweg::Result<Recipe> {
+pub fn recipe_of(text: &str) -> thalweg_core::base::error::Result<Recipe> {
     // A name has neither lines nor values.
     if text.contains(['\n', '=', '[']) { Recipe::parse(text) } else { presets::find(text.trim()) }
 }

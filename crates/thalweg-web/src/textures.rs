@@ -1,11 +1,11 @@
 //! [`textures`]: what covers a terrain.
 
 use js_sys::{Array, Float32Array, Object, Reflect, Uint8Array, Uint8ClampedArray, Uint16Array};
-use thalweg::Error;
-use thalweg::pictures::colour::srgb;
-use thalweg::products::normals::Depth;
-use thalweg::products::textures::{MATERIALS, SeenFrom, TextureOptions, TextureRules, Textures};
-use thalweg::rocks::Rock;
+use thalweg_core::base::error::Error;
+use thalweg_models::rocks::Rock;
+use thalweg_render::pictures::colour::srgb;
+use thalweg_render::products::normals::Depth;
+use thalweg_render::products::textures::{MATERIALS, SeenFrom, TextureOptions, TextureRules, Textures};
 use wasm_bindgen::prelude::*;
 
 use crate::error::Result;

@@ -5,12 +5,11 @@ use std::ops::ControlFlow;
 use js_sys::{Function, Uint8Array};
 use send_wrapper::SendWrapper;
 use serde_json::json;
-use thalweg::Error;
-use thalweg::terrain::CellRect;
-use thalweg::terrain::{CATCHMENT, Cells, RECEIVER};
-use thalweg::web::{Encoding, MapTile};
-use thalweg::world::{Solving, TILE};
-use thalweg::world_files::{WebTiles, terrain, tile_rect};
+use thalweg_core::base::error::Error;
+use thalweg_core::terrain::{CATCHMENT, CellRect, Cells, RECEIVER};
+use thalweg_export::world_files::{WebTiles, terrain, tile_rect};
+use thalweg_render::web::{Encoding, MapTile};
+use thalweg_sim::world::{Solving, TILE};
 use wasm_bindgen::prelude::*;
 
 use crate::error::{Problem, Result};
@@ -21,9 +20,9 @@ use crate::run::recipe_of;
 /// A world at all its levels.
 #[wasm_bindgen(skip_typescript)]
 pub struct World {
-    world: thalweg::World,
+    world: thalweg_sim::world::World,
     tiles: WebTiles,
-    recipe: thalweg::Recipe,
+    recipe: thalweg_sim::recipe::Recipe,
 }
 
 #[wasm_bindgen]
@@ -34,7 +33,7 @@ impl World {
         let options = Options::of("option of a world", options, &["seed", "tile"])?;
         let mut recipe = recipe_of(recipe)?;
         recipe.seed = options.count("seed")?.unwrap_or(recipe.seed);
-        let world = thalweg::World::open(&recipe)?.with_tiles(options.cells("tile")?.unwrap_or(TILE))?;
+        let world = thalweg_sim::world::World::open(&recipe)?.with_tiles(options.cells("tile")?.unwrap_or(TILE))?;
         Ok(Self { tiles: WebTiles::new(world.clone(), &recipe.name), world, recipe })
     }
 

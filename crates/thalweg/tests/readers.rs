@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
 use proptest::prelude::*;
-use thalweg::io::{Format, LoadOptions, Raster, SampleType, Samples, decode, load, write};
+use thalweg_io::{Format, LoadOptions, Raster, SampleType, Samples, decode, load, write};
 
 /// The system's allocator, remembering the largest piece that was asked for.
 struct Watched;

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use thalweg::model::Family;
-use thalweg::models;
-use thalweg::pictures::picture::Picture;
-use thalweg::presets::{self, PRESETS};
-use thalweg::recipe::{Coarsest, Recipe};
+use thalweg_models::model::Family;
+use thalweg_models::models;
+use thalweg_render::pictures::picture::Picture;
+use thalweg_sim::presets::{self, PRESETS};
+use thalweg_sim::recipe::{Coarsest, Recipe};
 
 use xtask::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 

@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use thalweg::io::terrain::{LoadOptions, load};
-use thalweg::presets::PRESETS;
-use thalweg::products::agreement::agreement;
-use thalweg::recipe::{Coarsest, Recipe};
-use thalweg::terrain::Terrain;
+use thalweg_core::terrain::Terrain;
+use thalweg_io::terrain::{LoadOptions, load};
+use thalweg_render::products::agreement::agreement;
+use thalweg_sim::presets::PRESETS;
+use thalweg_sim::recipe::{Coarsest, Recipe};
 
 use xtask::shell::{Outcome, built, cargo, program, root, run};
 

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use thalweg::{model::page, models, presets};
+use thalweg_models::model::page;
+use thalweg_models::models;
+use thalweg_sim::presets;
 
 use xtask::shell::{Outcome, root};
 

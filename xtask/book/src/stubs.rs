@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use thalweg::declare::params::{ParamKind, Value};
-use thalweg::model::{Family, Model};
-use thalweg::models;
+use thalweg_core::declare::params::{ParamKind, Value};
+use thalweg_models::model::{Family, Model};
+use thalweg_models::models;
 
 use xtask::shell::Outcome;
 

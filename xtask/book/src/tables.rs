@@ -8,8 +8,10 @@ use xtask::shell::{Outcome, root};
 /// A page, and what makes the tables in it.
 type Page = (&'static str, &'static [fn() -> String]);
 
-const PAGES: [Page; 2] =
-    [("docs/knobs.md", &[thalweg::rocks::table, thalweg::knobs::table]), ("docs/export.md", &[thalweg::export::table])];
+const PAGES: [Page; 2] = [
+    ("docs/knobs.md", &[thalweg_models::rocks::table, thalweg_sim::knobs::table]),
+    ("docs/export.md", &[thalweg_export::export::table]),
+];
 
 /// Writes them in the place of those that are there.
 pub fn write() -> Outcome {

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use thalweg::declare::params::{Param, ParamKind, Value};
-use thalweg::model::Model;
-use thalweg::models;
-use thalweg::presets::PRESETS;
-use thalweg::products::textures::MATERIALS;
+use thalweg_core::declare::params::{Param, ParamKind, Value};
+use thalweg_models::model::Model;
+use thalweg_models::models;
+use thalweg_render::products::textures::MATERIALS;
+use thalweg_sim::presets::PRESETS;
 
 use xtask::shell::Outcome;
 

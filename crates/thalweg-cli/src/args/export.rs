@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use thalweg::Result;
-use thalweg::export::{ExportOptions, ExportTarget, ExportTiles, TARGETS};
+use thalweg_core::base::error::Result;
+use thalweg_export::export::{ExportOptions, ExportTarget, ExportTiles, TARGETS};
 
 use super::shared::{LoadArgs, VoiceArgs};
 use super::values::{Sides, sides, threads, two_numbers, zooms};

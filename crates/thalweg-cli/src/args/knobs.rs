@@ -1,9 +1,9 @@
 //! The big knobs as they are typed: one value each for `build`, lists for `vary`.
 
 use clap::Args;
-use thalweg::knobs::Knobs;
-use thalweg::rocks::Rock;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_models::rocks::Rock;
+use thalweg_sim::knobs::Knobs;
 
 /// Knobs that turn many parameters of a recipe at once (docs/knobs.md).
 #[derive(Args)]

@@ -18,8 +18,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use thalweg::base::names;
-use thalweg::models;
+use thalweg_core::base::names;
+use thalweg_models::models;
 
 pub use export::Export;
 pub use pictures::{Compare, Mesh, Normals, Shade, Textures, View, WaterArgs};
@@ -155,7 +155,7 @@ fn refused(error: &clap::Error, typed: &[OsString]) -> ! {
 pub fn command(typed: &[OsString]) -> clap::Command {
     let named = typed.iter().skip(2).find_map(|word| models::find(word.to_str()?).ok());
     let after = match named {
-        Some(model) => thalweg::model::page::parameters(&*model),
+        Some(model) => thalweg_models::model::page::parameters(&*model),
         None => {
             let list: Vec<String> =
                 models::all().map(|model| format!("  {:<20} {}", model.about().name, model.about().summary)).collect();

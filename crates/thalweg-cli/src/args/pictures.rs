@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use thalweg::Result;
-use thalweg::io::load_layer_of;
-use thalweg::pictures::light::Sun;
-use thalweg::pictures::perspective::{Standpoint, ViewOptions};
-use thalweg::pictures::ramps::Ramp;
-use thalweg::pictures::water::{Streams, Water};
-use thalweg::products::chunks::MOST_LEVELS;
-use thalweg::products::glb::MeshPrecision;
-use thalweg::recipe::Recipe;
-use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
-use thalweg::world_folder::recipe_of;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::{DISCHARGE, POOL, Terrain, WATER};
+use thalweg_export::world_folder::recipe_of;
+use thalweg_io::load_layer_of;
+use thalweg_render::pictures::light::Sun;
+use thalweg_render::pictures::perspective::{Standpoint, ViewOptions};
+use thalweg_render::pictures::ramps::Ramp;
+use thalweg_render::pictures::water::{Streams, Water};
+use thalweg_render::products::chunks::MOST_LEVELS;
+use thalweg_render::products::glb::MeshPrecision;
+use thalweg_sim::recipe::Recipe;
 
 use super::shared::LoadArgs;
 use super::values::{Sides, factor, layers, pixels, ramps, sides, three_numbers, two_numbers};

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use thalweg::Result;
-use thalweg::recipe::Recipe;
-use thalweg::world_folder::{Ending, FramesOptions, StateEvery, States};
+use thalweg_core::base::error::Result;
+use thalweg_export::world_folder::{Ending, FramesOptions, StateEvery, States};
+use thalweg_sim::recipe::Recipe;
 
 use super::export::targets;
 use super::knobs::KnobArgs;

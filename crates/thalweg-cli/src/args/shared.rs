@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use clap::Args;
-use thalweg::Result;
-use thalweg::io::LoadOptions;
+use thalweg_core::base::error::Result;
+use thalweg_io::LoadOptions;
 use thalweg_store::DrainJob;
 
 use super::values::{EdgeWord, UnitWord, area, cell, two_numbers};

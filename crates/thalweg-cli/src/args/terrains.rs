@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use thalweg::flow::breach::Limits;
-use thalweg::survey::SurveyOptions;
+use thalweg_export::survey::SurveyOptions;
+use thalweg_flow::breach::Limits;
 
 use super::shared::{DrainageArgs, LoadArgs, VoiceArgs};
 use super::values::{

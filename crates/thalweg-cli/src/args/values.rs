@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, StringValueParser, TypedValueParser};
-use thalweg::io::Unit;
-use thalweg::models::Models;
-use thalweg::pictures::ramps::RAMPS;
-use thalweg::presets::PRESETS;
-use thalweg::terrain::grid::{Edge, Edges};
+use thalweg_core::terrain::grid::{Edge, Edges};
+use thalweg_io::Unit;
+use thalweg_models::models::Models;
+use thalweg_render::pictures::ramps::RAMPS;
+use thalweg_sim::presets::PRESETS;
 
 /// Columns, and rows if they were given.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +51,10 @@ pub fn recipes() -> Completed<OsStringValueParser> {
 
 /// A model.
 pub fn models() -> Completed<StringValueParser> {
-    Completed { any: StringValueParser::new(), names: thalweg::models::all().map(|model| model.about().name).collect() }
+    Completed {
+        any: StringValueParser::new(),
+        names: thalweg_models::models::all().map(|model| model.about().name).collect(),
+    }
 }
 
 /// A layer.

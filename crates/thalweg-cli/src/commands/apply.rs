@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use thalweg::model::Family;
-use thalweg::recipe::Recipe;
-use thalweg::run::Run;
-use thalweg::terrain::Terrain;
-use thalweg::terrain::grid::Grid;
-use thalweg::world_folder::Ending;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_export::world_folder::Ending;
+use thalweg_models::model::Family;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 use thalweg_store::{ApplyJob, is_zarr};
 
 use crate::args::{Apply, Generate, ModelArgs, RunArgs, TILE};
@@ -67,7 +67,8 @@ fn by_tiles(args: &Apply, recipe: &Recipe, voice: Voice) -> Result<ExitCode> {
 pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
     if recipe.stages.iter().any(|stage| stage.model.about().family != Family::Base) {
-        let base = thalweg::models::all().map(|model| model.about()).filter(|about| about.family == Family::Base);
+        let base =
+            thalweg_models::models::all().map(|model| model.about()).filter(|about| about.family == Family::Base);
         let names: Vec<&str> = base.map(|about| about.name).collect();
         let allowed = format!("one that makes ground ({}); `apply` runs the others", names.join(", "));
         return Err(Error::value("model", &args.model.model, allowed));

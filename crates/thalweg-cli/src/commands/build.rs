@@ -6,15 +6,15 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg::base::names::shown;
-use thalweg::export::{ExportTarget, fit};
-use thalweg::io::{LoadOptions, output};
-use thalweg::recipe::{Recipe, WorldPlace};
-use thalweg::run::Run;
-use thalweg::world::World;
-use thalweg::world_files::{TileFolder, TileRange};
-use thalweg::world_folder::{Ending, is_of_another, keeps_recipe, run_into};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+use thalweg_export::export::{ExportTarget, fit};
+use thalweg_export::world_files::{TileFolder, TileRange};
+use thalweg_export::world_folder::{Ending, is_of_another, keeps_recipe, run_into};
+use thalweg_io::{LoadOptions, output};
+use thalweg_sim::recipe::{Recipe, WorldPlace};
+use thalweg_sim::run::Run;
+use thalweg_sim::world::World;
 use thalweg_store::BuildJob;
 
 use crate::args::values::UnitWord;

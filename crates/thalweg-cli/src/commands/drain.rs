@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg::base::memory;
-use thalweg::io::{Format, output};
-use thalweg::survey::{Phase, Survey, check_files};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::memory;
+use thalweg_export::survey::{Phase, Survey, check_files};
+use thalweg_io::{Format, output};
 use thalweg_store::{ElevationFile, Job, is_zarr};
 
 use crate::args::{Drain, TILE};

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use thalweg::base::range::check_range;
-use thalweg::io::apart::apart;
-use thalweg::io::{output, save_picture};
-use thalweg::world::World;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::range::check_range;
+use thalweg_io::apart::apart;
+use thalweg_io::{output, save_picture};
+use thalweg_sim::world::World;
 use thalweg_studio::explore::stand::Stand;
 use thalweg_studio::explore::still;
 use thalweg_studio::view::look::Look;

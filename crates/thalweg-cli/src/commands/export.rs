@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg::Result;
-use thalweg::export;
+use thalweg_core::base::error::Result;
+use thalweg_export::export;
 
 use crate::args::Export;
 use crate::console::{Voice, list, texts};

@@ -2,23 +2,23 @@
 
 use std::path::Path;
 
-use thalweg::io::apart::apart;
-use thalweg::io::meshes::{MESH_ENDINGS, MESH_FILES, MeshFile, draft_scene};
-use thalweg::io::{atomic, output};
-use thalweg::pictures::colour::srgb;
-use thalweg::pictures::picture::Picture;
-use thalweg::pictures::shade::{SCREEN, ShadeOptions, shade};
-use thalweg::products::chunks::{ChunkOptions, ChunkedMesh};
-use thalweg::products::glb::{GlbOptions, MeshPrecision};
-use thalweg::products::mesh::MeshOptions;
-use thalweg::products::mesh_scene::MeshScene;
-use thalweg::products::normals::{BumpMap, Depth, Green, NormalMap};
-use thalweg::products::stand::Stand;
-use thalweg::products::textures::SeenFrom;
-use thalweg::products::water_mesh::waters;
-use thalweg::terrain::Terrain;
-use thalweg::world_folder::cover_of;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_export::world_folder::cover_of;
+use thalweg_io::apart::apart;
+use thalweg_io::meshes::{MESH_ENDINGS, MESH_FILES, MeshFile, draft_scene};
+use thalweg_io::{atomic, output};
+use thalweg_render::pictures::colour::srgb;
+use thalweg_render::pictures::picture::Picture;
+use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, shade};
+use thalweg_render::products::chunks::{ChunkOptions, ChunkedMesh};
+use thalweg_render::products::glb::{GlbOptions, MeshPrecision};
+use thalweg_render::products::mesh::MeshOptions;
+use thalweg_render::products::mesh_scene::MeshScene;
+use thalweg_render::products::normals::{BumpMap, Depth, Green, NormalMap};
+use thalweg_render::products::stand::Stand;
+use thalweg_render::products::textures::SeenFrom;
+use thalweg_render::products::water_mesh::waters;
 
 use crate::args::values::Sides;
 use crate::args::{Mesh, Normals};

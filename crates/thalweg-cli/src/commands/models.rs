@@ -1,10 +1,11 @@
 //! `models`, `rocks`, `schema`, `completions`, `man`: what the declarations say.
 
 use clap_complete::Shell;
-use thalweg::model::Family;
-use thalweg::presets::PRESETS;
-use thalweg::rocks::{HEADS, ROCKS, Rock};
-use thalweg::{Error, Recipe, Result, model::page};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_models::model::{Family, page};
+use thalweg_models::rocks::{HEADS, ROCKS, Rock};
+use thalweg_sim::presets::PRESETS;
+use thalweg_sim::recipe::Recipe;
 
 use crate::args::command;
 use crate::console::print;
@@ -16,9 +17,9 @@ use crate::recipes::{find, names};
 /// When there is no such model.
 pub fn models(name: Option<&str>) -> Result<()> {
     if let Some(name) = name {
-        return print(&page::markdown(&*thalweg::models::find(name)?));
+        return print(&page::markdown(&*thalweg_models::models::find(name)?));
     }
-    let width = thalweg::models::all().map(|model| model.about().name.len()).max().unwrap_or(0);
+    let width = thalweg_models::models::all().map(|model| model.about().name.len()).max().unwrap_or(0);
     let families = [
         (Family::Base, "Base models make ground"),
         (Family::Erosion, "Erosion models change it"),
@@ -26,7 +27,7 @@ pub fn models(name: Option<&str>) -> Result<()> {
     ];
     for (family, title) in families {
         print(&format!("{title}:\n"))?;
-        for about in thalweg::models::all().map(|model| model.about()).filter(|about| about.family == family) {
+        for about in thalweg_models::models::all().map(|model| model.about()).filter(|about| about.family == family) {
             print(&format!("  {:<width$}  {}\n", about.name, about.summary))?;
         }
     }
@@ -53,7 +54,7 @@ pub fn rocks() -> Result<()> {
 /// # Errors
 /// When nothing can be printed.
 pub fn schema() -> Result<()> {
-    print(&format!("{:#}\n", thalweg::recipe::schema(&thalweg::models::Models::default())))
+    print(&format!("{:#}\n", thalweg_sim::recipe::schema(&thalweg_models::models::Models::default())))
 }
 
 /// Prints completions.

@@ -2,16 +2,15 @@
 
 use std::path::PathBuf;
 
-use thalweg::io::apart::apart;
-use thalweg::io::output;
-use thalweg::io::save_picture;
-use thalweg::pictures::light::Sun;
-use thalweg::pictures::ramps::Ramp;
-use thalweg::products::overlay::Overlay;
-use thalweg::recipe::Recipe;
-use thalweg::terrain::Terrain;
-use thalweg::world_folder::{reads_of, recipe_of, rules_of};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_export::world_folder::{reads_of, recipe_of, rules_of};
+use thalweg_io::apart::apart;
+use thalweg_io::{output, save_picture};
+use thalweg_render::pictures::light::Sun;
+use thalweg_render::pictures::ramps::Ramp;
+use thalweg_render::products::overlay::Overlay;
+use thalweg_sim::recipe::Recipe;
 use thalweg_studio::picture::{PictureOptions, picture as draw};
 use thalweg_studio::view::look::Look;
 use thalweg_studio::view::surface::Natural;

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use thalweg::base::names::shown;
-use thalweg::io::{MapPixels, output, save_picture, save_shaded, save_world_file};
-use thalweg::pictures::perspective::{self, DrawnLand, ViewOptions};
-use thalweg::pictures::shade::{self, ShadeOptions};
-use thalweg::pictures::sheet::{Shown, sheet};
-use thalweg::terrain::Terrain;
-use thalweg::terrain::grid::Grid;
-use thalweg::world_folder::{cover_of, draw_layer, recipe_of};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_export::world_folder::{cover_of, draw_layer, recipe_of};
+use thalweg_io::{MapPixels, output, save_picture, save_shaded, save_world_file};
+use thalweg_render::pictures::perspective::{self, DrawnLand, ViewOptions};
+use thalweg_render::pictures::shade::{self, ShadeOptions};
+use thalweg_render::pictures::sheet::{Shown, sheet};
 use thalweg_store::{ElevationFile, MapRows, is_zarr};
 
 use crate::args::{Compare, Shade, View};

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
-use thalweg::base::names::shown;
-use thalweg::io::Format;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+use thalweg_io::Format;
 use thalweg_store::{Access, ApplyJob, BuildJob, Job, Level, Outcome, Plan, Store, Task, Work, is_zarr};
 
 use crate::args;

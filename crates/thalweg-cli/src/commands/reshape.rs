@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use thalweg::base::names::shown;
-use thalweg::io::apart::apart;
-use thalweg::io::classes::{crop_raster, load_classes, load_layer_map, resample_classes};
-use thalweg::io::terrain::{Loaded, SaveOptions, load, save};
-use thalweg::io::{Format, SampleType, Sidecar, output, write, writes_sidecar};
-use thalweg::products::resample::{crop as cropped, resample as resampled};
-use thalweg::terrain::{CellRect, Terrain};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_io::apart::apart;
+use thalweg_io::classes::{crop_raster, load_classes, load_layer_map, resample_classes};
+use thalweg_io::terrain::{Loaded, SaveOptions, load, save};
+use thalweg_io::{Format, SampleType, Sidecar, output, write, writes_sidecar};
+use thalweg_render::products::resample::{crop as cropped, resample as resampled};
 use thalweg_store::{ElevationFile, Reshape, Reshaped, is_zarr};
 
 use crate::args::values::{Sample, Sides};

@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use thalweg::run::Run;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_sim::run::Run;
 
 use crate::args::Resume;
 use crate::console::Voice;
 use crate::drive::drive;
 use crate::job::{Job, locked};
-use thalweg::io::output::absolute;
+use thalweg_io::output::absolute;
 
 /// Goes on with a run and ends it as the command that began it would have.
 ///

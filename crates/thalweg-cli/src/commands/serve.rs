@@ -4,8 +4,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use thalweg::world_files::{Answer, WebTiles};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_export::world_files::{Answer, WebTiles};
 use tiny_http::{Header, Method, Request, Response, Server};
 
 use crate::args::Serve;

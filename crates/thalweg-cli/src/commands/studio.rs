@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use thalweg::Result;
+use thalweg_core::base::error::Result;
 
 use crate::args::Studio;
 use crate::console::Voice;
@@ -54,10 +54,10 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
 
 /// The recipe to begin with, as the command line says, and its file where it has one of its own.
 #[cfg(feature = "studio")]
-fn opened(args: &Studio) -> Result<(thalweg::Recipe, Option<std::path::PathBuf>)> {
+fn opened(args: &Studio) -> Result<(thalweg_sim::recipe::Recipe, Option<std::path::PathBuf>)> {
     use std::path::PathBuf;
 
-    use thalweg::Error;
+    use thalweg_core::base::error::Error;
 
     use crate::recipes as presets;
 
@@ -66,11 +66,11 @@ fn opened(args: &Studio) -> Result<(thalweg::Recipe, Option<std::path::PathBuf>)
     let own = preset.is_none();
     let mut recipe = match preset {
         Some(preset) => preset?,
-        None if path.exists() => thalweg::Recipe::open(&path)?,
+        None if path.exists() => thalweg_sim::recipe::Recipe::open(&path)?,
         None if path.extension().is_some() => {
             return Err(Error::io(&path, "read")(std::io::ErrorKind::NotFound.into()));
         }
-        None => return Err(Error::unknown("preset", &thalweg::base::names::shown(&path), presets::names())),
+        None => return Err(Error::unknown("preset", &thalweg_core::base::names::shown(&path), presets::names())),
     };
     match args.cells {
         Some(cells) => recipe.cells = cells,
@@ -81,7 +81,7 @@ fn opened(args: &Studio) -> Result<(thalweg::Recipe, Option<std::path::PathBuf>)
     if recipe.dem().is_none() {
         recipe.check_memory(&recipe.grid()?)?;
     }
-    Ok((recipe, (own && thalweg::Recipe::is_named(&path)).then_some(path)))
+    Ok((recipe, (own && thalweg_sim::recipe::Recipe::is_named(&path)).then_some(path)))
 }
 
 /// Cells on the long side at which presets open: a world that lives on two cores.

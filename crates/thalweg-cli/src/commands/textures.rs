@@ -1,11 +1,11 @@
 //! `textures`: what covers a terrain, for engines and renderers.
 
-use thalweg::Result;
-use thalweg::io::apart::apart;
-use thalweg::io::{check_textures, draft_textures, output, texture_files};
-use thalweg::products::normals::Depth;
-use thalweg::products::textures::{SeenFrom, TextureOptions, Textures};
-use thalweg::world_folder::{reads_of, rules_of};
+use thalweg_core::base::error::Result;
+use thalweg_export::world_folder::{reads_of, rules_of};
+use thalweg_io::apart::apart;
+use thalweg_io::{check_textures, draft_textures, output, texture_files};
+use thalweg_render::products::normals::Depth;
+use thalweg_render::products::textures::{SeenFrom, TextureOptions, Textures};
 
 use crate::args;
 use crate::console::{Voice, list};

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg::Result;
-use thalweg::world_files::{check_folder, tile_draft, tile_rect};
+use thalweg_core::base::error::Result;
+use thalweg_export::world_files::{check_folder, tile_draft, tile_rect};
 
 use crate::args::Tile;
 use crate::console::{Voice, list, texts};

@@ -4,20 +4,19 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg::base::names::shown;
-use thalweg::io::apart::apart;
-use thalweg::io::output;
-use thalweg::io::save_picture;
-use thalweg::knobs::Knobs;
-use thalweg::pictures::perspective::{DrawnLand, ViewOptions};
-use thalweg::pictures::picture::Picture;
-use thalweg::pictures::sheet::{Face, Labels, contact};
-use thalweg::pictures::water::Water;
-use thalweg::process::forest::Forest;
-use thalweg::recipe::Recipe;
-use thalweg::run::Run;
-use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+use thalweg_core::terrain::{DISCHARGE, POOL, Terrain, WATER};
+use thalweg_io::apart::apart;
+use thalweg_io::{output, save_picture};
+use thalweg_models::process::forest::Forest;
+use thalweg_render::pictures::perspective::{DrawnLand, ViewOptions};
+use thalweg_render::pictures::picture::Picture;
+use thalweg_render::pictures::sheet::{Face, Labels, contact};
+use thalweg_render::pictures::water::Water;
+use thalweg_sim::knobs::Knobs;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 use crate::args::Vary;
 use crate::args::knobs::Turn;
@@ -152,7 +151,7 @@ fn room(plan: &Plan, pixels: usize) -> Result<()> {
     let sheet = (plan.worlds.len() * pixels * pixels * 6) as u64;
     let kept = |world: &World| world.recipe.grid().map_or(0, |grid| 20 * grid.len() as u64);
     let lands: u64 = plan.worlds.iter().map(kept).sum();
-    thalweg::base::memory::room(&format!("a sheet of {} worlds", plan.worlds.len()), lands + sheet)
+    thalweg_core::base::memory::room(&format!("a sheet of {} worlds", plan.worlds.len()), lands + sheet)
 }
 
 impl Plan {

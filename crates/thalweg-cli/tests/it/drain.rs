@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::support::{Place, text};
-use thalweg::flow::D8;
-use thalweg::io::{Samples, read};
+use thalweg_flow::D8;
+use thalweg_io::{Samples, read};
 
 const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif");
 

@@ -1,11 +1,11 @@
 //! Worlds whose files hold every unit: `--type f64`.
 
 use crate::support::Place;
-use thalweg::io::{Samples, read};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{CellType, Cells, DISCHARGE, LayerSpec, POOL, SOIL, Terrain};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellType, Cells, DISCHARGE, LayerSpec, POOL, SOIL, Terrain};
+use thalweg_io::{Samples, read};
 
 /// A world with heights, floats, and counts among its layers.
 const RECIPE: &str = "extent = [3000, 2000]\ncells = 30\n[[stage]]\nmodel = \"gradient_noise\"\noffset = 900\n\

@@ -1,7 +1,7 @@
 //! `rivers` and `check-rivers` on a real model, on what is wished, and on what cannot be.
 
 use crate::support::{Place, text};
-use thalweg::io::read;
+use thalweg_io::read;
 
 const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif");
 

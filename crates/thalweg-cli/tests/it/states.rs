@@ -4,8 +4,8 @@
 use std::process::Stdio;
 
 use crate::support::{Place, signal, text};
-use thalweg::Terrain;
-use thalweg::io::{LoadOptions, load};
+use thalweg_core::terrain::Terrain;
+use thalweg_io::{LoadOptions, load};
 
 const RECIPE: &str = r#"
 name = "rise"

@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use crate::long;
 use crate::support::{Place, text};
-use thalweg::io::{SaveOptions, save};
-use thalweg::{Field, Grid, Height, Terrain};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_io::{SaveOptions, save};
 
 /// Kilobytes that a process has held at the most, while it lives.
 fn most(process: u32) -> Option<u64> {
@@ -190,11 +193,11 @@ fn memory_of_a_folder_of_tiles_is_bounded_by_what_a_world_keeps() {
     let (_, peak) = watched(place.command(&line));
     println!("{line}: {} MiB", peak >> 20);
     assert!(place.path(&format!("t/{level}/0/0.tif")).exists());
-    assert!(peak <= thalweg::world::KEPT + (256 << 20), "{line}: {peak}");
+    assert!(peak <= thalweg_sim::world::KEPT + (256 << 20), "{line}: {peak}");
     if level < 6 {
         return;
     }
-    assert!(peak > thalweg::world::KEPT / 2, "so little that nothing was bounded: {peak}");
+    assert!(peak > thalweg_sim::world::KEPT / 2, "so little that nothing was bounded: {peak}");
 }
 
 /// What is too little is refused with the least that would do, and that does.

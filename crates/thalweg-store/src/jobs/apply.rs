@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use thalweg::io::{HeightReading, LoadOptions, Samples};
-use thalweg::model::Reach;
-use thalweg::recipe::{From, Recipe};
-use thalweg::terrain::TileGrid;
-use thalweg::terrain::grid::{Grid, SIDES, check_edges};
-use thalweg::terrain::height::{Height, UNITS};
-use thalweg::tiled::layer::NO_HEIGHT;
-use thalweg::tiled::{LayerRead, PassedLayer, Product, Summaries, TileInput, TileLayer, TileOutput, TilePass};
-use thalweg::{Error, Models, Result, models};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::TileGrid;
+use thalweg_core::terrain::grid::{Grid, SIDES, check_edges};
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_io::{HeightReading, LoadOptions, Samples};
+use thalweg_models::model::Reach;
+use thalweg_models::models::{self, Models};
+use thalweg_sim::recipe::{From, Recipe};
+use thalweg_tiled::layer::NO_HEIGHT;
+use thalweg_tiled::{LayerRead, PassedLayer, Product, Summaries, TileInput, TileLayer, TileOutput, TilePass};
 
 use super::given::GivenLayer;
 use super::look::{Look, first};
@@ -25,7 +26,7 @@ use crate::StoreSpec;
 use crate::products::ProductWriter;
 use crate::source::{ElevationFile, print_of, unchanged};
 
-/// A model over an elevation model: the bits of [`Run::over_file`](thalweg::Run::over_file).
+/// A model over an elevation model: the bits of [`Run::over_file`](thalweg_sim::run::Run::over_file).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApplyJob {

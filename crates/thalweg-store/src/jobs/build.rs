@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thalweg::flow::D8;
-use thalweg::io::{SampleType, Samples};
-use thalweg::local::LocalWindow;
-use thalweg::recipe::{Beyond, Recipe};
-use thalweg::terrain::field::Size;
-use thalweg::terrain::grid::{Georeference, Grid};
-use thalweg::terrain::{CATCHMENT, CellRect, LAKE, TileGrid};
-use thalweg::tiled::{Product, Summaries, TileInput, TileLayer, TileOutput, TilePass};
-use thalweg::world::{Cache, Finite, World};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::Size;
+use thalweg_core::terrain::grid::{Georeference, Grid};
+use thalweg_core::terrain::{CATCHMENT, CellRect, LAKE, TileGrid};
+use thalweg_flow::D8;
+use thalweg_io::{SampleType, Samples};
+use thalweg_refine::LocalWindow;
+use thalweg_sim::recipe::{Beyond, Recipe};
+use thalweg_sim::world::{Cache, Finite, World};
+use thalweg_tiled::{Product, Summaries, TileInput, TileLayer, TileOutput, TilePass};
 
 use super::{JobSetup, spec_of};
 use crate::kept::Kept;
@@ -105,7 +105,7 @@ impl BuildJob {
             return World::open(&recipe);
         }
         let coarse = Kept::new(Finite::open(&global)?, kept);
-        let local = recipe.local(thalweg::world::Coarse::frame(&coarse).cell);
+        let local = recipe.local(thalweg_sim::world::Coarse::frame(&coarse).cell);
         World::new(Arc::new(coarse), local.rules, recipe.seed)?.with_runoff(local.runoff)
     }
 

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thalweg::io::place::cell_at;
-use thalweg::io::{HeightReading, LoadOptions, Samples};
-use thalweg::survey::SurveyOptions;
-use thalweg::terrain::TileGrid;
-use thalweg::terrain::grid::{Edges, Grid};
-use thalweg::terrain::height::Height;
-use thalweg::tiled::layer::NO_HEIGHT;
-use thalweg::tiled::{Product, Summaries, TileInput, TileLayer, TileOutput, TilePass, drainage};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::TileGrid;
+use thalweg_core::terrain::grid::{Edges, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_export::survey::SurveyOptions;
+use thalweg_io::place::cell_at;
+use thalweg_io::{HeightReading, LoadOptions, Samples};
+use thalweg_tiled::layer::NO_HEIGHT;
+use thalweg_tiled::{Product, Summaries, TileInput, TileLayer, TileOutput, TilePass, drainage};
 
 use super::look::{Look, first};
 use super::{JobSetup, read, spec_of, words};

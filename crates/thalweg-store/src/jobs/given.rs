@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use thalweg::io::{HeightReading, LoadOptions, layer_piece};
-use thalweg::models::elevation::ELEVATION;
-use thalweg::terrain::field::{Field, Size};
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{CellRect, Cells, LayerSpec};
-use thalweg::tiled::layer::NO_HEIGHT;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, Cells, LayerSpec};
+use thalweg_io::{HeightReading, LoadOptions, layer_piece};
+use thalweg_models::models::elevation::ELEVATION;
+use thalweg_tiled::layer::NO_HEIGHT;
 
 use crate::WindowedMap;
 use crate::source::{ElevationFile, open_raster, piece_of};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use thalweg::io::{HeightReading, SampleLook};
-use thalweg::terrain::TileGrid;
-use thalweg::tiled::{Product, Summaries, TileInput, TileOutput, TilePass};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::TileGrid;
+use thalweg_io::{HeightReading, SampleLook};
+use thalweg_tiled::{Product, Summaries, TileInput, TileOutput, TilePass};
 
 use super::{MESSAGE, read, words};
 use crate::source::ElevationFile;

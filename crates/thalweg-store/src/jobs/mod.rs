@@ -14,10 +14,10 @@ pub use drain::DrainJob;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use thalweg::base::names::shown;
-use thalweg::io::apart::{apart, same};
-use thalweg::tiled::{TileLayer, TilePass};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::shown;
+use thalweg_io::apart::{apart, same};
+use thalweg_tiled::{TileLayer, TilePass};
 
 use crate::products::ProductWriter;
 use crate::{StoreSpec, StoredLayer, is_store};

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use thalweg::base::rng::Key;
-use thalweg::io::{HeightReading, SampleType, Samples};
-use thalweg::model::{Model, Tick};
-use thalweg::run::tiles::{advance, gather, sort_by_number};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{
     CellRect, CellType, Cells, Column, ColumnType, GROUND, LOOSE, LayerSpec, Table, Terrain, within,
 };
-use thalweg::tiled::layer::NO_HEIGHT;
-use thalweg::tiled::{PassedLayer, Summaries};
-use thalweg::{Error, Result};
+use thalweg_io::{HeightReading, SampleType, Samples};
+use thalweg_models::model::{Model, Tick};
+use thalweg_sim::run::tiles::{advance, gather, sort_by_number};
+use thalweg_tiled::layer::NO_HEIGHT;
+use thalweg_tiled::{PassedLayer, Summaries};
 
 use super::given::GivenLayer;
 use super::{read, words};

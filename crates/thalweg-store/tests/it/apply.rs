@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::support::finish_work;
-use thalweg::base::rng::Key;
-use thalweg::declare::params::typed;
-use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, load, save, save_layer_as};
-use thalweg::knobs::Knobs;
-use thalweg::model::{Family, Model, Reach, give};
-use thalweg::products::resample::crop;
-use thalweg::recipe::{From, LayerSource};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::{CellType, Cells, LOOSE, Mass};
-use thalweg::{Grid, Height, Recipe, Run, Terrain, models};
+use thalweg_core::base::rng::Key;
+use thalweg_core::declare::params::typed;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, CellType, Cells, LOOSE, Mass, Terrain};
+use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, load, save, save_layer_as};
+use thalweg_models::model::{Family, Model, Reach, give};
+use thalweg_models::models;
+use thalweg_render::products::resample::crop;
+use thalweg_sim::knobs::Knobs;
+use thalweg_sim::recipe::{From, LayerSource, Recipe};
+use thalweg_sim::run::Run;
 use thalweg_store::{Access, ApplyJob, Harm, Job, Level, Outcome, Plan, Pool, Store, Task, WindowedMap as _, Work};
 
 const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif");
@@ -168,11 +170,11 @@ fn slides(folder: &Path, steps: u32, land: &Terrain) -> Recipe {
         .find(|model| is_finite(&**model) && !model.about().placed && model.about().writes == [LOOSE])
         .unwrap();
     let steps = typed(&steps.to_string());
-    let knows = |param: &&thalweg::declare::params::Param| param.name == "steps";
+    let knows = |param: &&thalweg_core::declare::params::Param| param.name == "steps";
     let name = model.declared().iter().find(knows).unwrap().name;
     give(&mut *model, [(name, &steps)]).unwrap();
     Recipe {
-        stages: vec![thalweg::recipe::Stage::new("slides", model)],
+        stages: vec![thalweg_sim::recipe::Stage::new("slides", model)],
         ..recipe(&*models::all().next().unwrap(), folder, land)
     }
 }
@@ -325,7 +327,7 @@ fn what_cannot_be_done_by_tiles_is_refused_with_the_reason_before_anything_is_ma
     let said = refused(&Recipe::single(whole, 1), &source, &store);
     assert!(said.contains("a model of finite reach (") && said.contains("reaches over the whole map"), "{said}");
     let recipe = slides(folder.path(), 6, &land);
-    let looped = thalweg::terrain::grid::Edge::Looped;
+    let looped = thalweg_core::terrain::grid::Edge::Looped;
     let said = refused(&Recipe { edges: [looped; 4], ..recipe.clone() }, &source, &store);
     assert!(said.contains("sides that end, by tiles"), "{said}");
     let needy = models::all().find(|model| is_finite(&**model) && !model.about().needs.is_empty()).unwrap();

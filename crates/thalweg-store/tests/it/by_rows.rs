@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use thalweg::base::rng::Key;
-use thalweg::io::{LoadOptions, SampleType, SaveOptions, load, save, save_shaded};
-use thalweg::pictures::light::Sun;
-use thalweg::pictures::shade::{ShadeOptions, shade};
-use thalweg::products::measure::{MeasureSettings, measure};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::field::Field;
-use thalweg::{Grid, Height, Terrain};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_io::{LoadOptions, SampleType, SaveOptions, load, save, save_shaded};
+use thalweg_render::pictures::light::Sun;
+use thalweg_render::pictures::shade::{ShadeOptions, shade};
+use thalweg_render::products::measure::{MeasureSettings, measure};
 use thalweg_store::{ElevationFile, MapRows, Reshape, Reshaped};
 
 /// Rough hills with holes.

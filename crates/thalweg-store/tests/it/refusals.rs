@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::{self, Draw};
-use thalweg::io::{LoadOptions, SampleType, Samples};
-use thalweg::terrain::CellRect;
+use thalweg_core::terrain::CellRect;
+use thalweg_io::{LoadOptions, SampleType, Samples};
 use thalweg_store::{
     Access, DrainJob, MapInMemory, Store, StoreSpec, StoredLayer, WindowedMap as _, ZarrArray, is_store, open_raster,
 };
@@ -19,14 +19,14 @@ fn spec() -> StoreSpec {
 
 /// The words of a refusal.
 #[track_caller]
-fn refused<T: std::fmt::Debug>(result: thalweg::Result<T>) -> String {
+fn refused<T: std::fmt::Debug>(result: thalweg_core::base::error::Result<T>) -> String {
     let message = result.unwrap_err().to_string();
     assert!(!message.is_empty() && message.len() < 1000, "a message of {} bytes", message.len());
     message
 }
 
 #[track_caller]
-fn says<T: std::fmt::Debug>(result: thalweg::Result<T>, words: &[&str]) {
+fn says<T: std::fmt::Debug>(result: thalweg_core::base::error::Result<T>, words: &[&str]) {
     let message = refused(result);
     assert!(words.iter().all(|word| message.contains(word)), "{message}: lacks one of {words:?}");
 }
@@ -79,8 +79,10 @@ fn a_spec_that_no_store_can_have_is_refused() {
     assert!(create(StoreSpec { layers: Vec::new(), ..spec() }).contains("layers"));
     let twice = vec![spec().layers[0].clone(), spec().layers[0].clone()];
     assert!(create(StoreSpec { layers: twice, ..spec() }).contains("height"));
-    let turned =
-        thalweg::terrain::grid::Georeference { transform: Some([0.0, 1.0, 0.1, 0.0, 0.0, -1.0]), ..Default::default() };
+    let turned = thalweg_core::terrain::grid::Georeference {
+        transform: Some([0.0, 1.0, 0.1, 0.0, 0.0, -1.0]),
+        ..Default::default()
+    };
     assert!(create(StoreSpec { georeference: Some(turned), ..spec() }).contains("transform"));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -314,7 +316,7 @@ fn memory_is_read_as_files_are() {
     let mut draw = Draw::new("memory");
     let size = [31, 47];
     let samples = support::samples(&mut draw, SampleType::U16, size[0] * size[1], 0.0);
-    let mut read = thalweg::io::Raster::new(size, samples.clone());
+    let mut read = thalweg_io::Raster::new(size, samples.clone());
     read.mask = Some((0..samples.len()).map(|k| k % 3 == 0).collect());
     let memory = MapInMemory::from(read);
     for _ in 0..50 {

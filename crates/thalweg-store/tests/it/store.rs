@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{self, Draw, KINDS, crop, samples};
-use thalweg::io::{SampleType, Samples};
-use thalweg::terrain::CellRect;
+use thalweg_core::terrain::CellRect;
+use thalweg_io::{SampleType, Samples};
 use thalweg_store::{Access, Fault, Harm, Level, Store, StoreSpec, StoredLayer, WindowedMap as _, tile_side};
 
 /// A layer of each sample type.

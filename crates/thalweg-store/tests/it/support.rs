@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use thalweg::io::{SampleType, Samples};
-use thalweg::terrain::CellRect;
+use thalweg_core::terrain::CellRect;
+use thalweg_io::{SampleType, Samples};
 use thalweg_store::{Pool, Work};
 
 pub const KINDS: [SampleType; 7] = [

@@ -6,15 +6,18 @@ use std::time::SystemTime;
 
 use crate::support::{files, finish_work};
 use serde_json::Value;
-use thalweg::flow::streams;
-use thalweg::io::features::save_lakes;
-use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, load, save};
-use thalweg::products::lakes;
-use thalweg::recipe::Beyond;
-use thalweg::survey::{Survey, SurveyOptions};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::field::Field;
-use thalweg::{Grid, Height, Recipe, Terrain, World, presets};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_export::survey::{Survey, SurveyOptions};
+use thalweg_flow::streams;
+use thalweg_io::features::save_lakes;
+use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, load, save};
+use thalweg_render::products::lakes;
+use thalweg_sim::presets;
+use thalweg_sim::recipe::{Beyond, Recipe};
+use thalweg_sim::world::World;
 use thalweg_store::{
     Access, ApplyJob, BuildJob, DrainJob, Harm, Job, Level, Outcome, Plan, Pool, Store, Task, WindowedMap as _, Work,
     beside,
@@ -210,7 +213,7 @@ fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_alone() {
 
 fn hills() -> Recipe {
     let mut recipe = Recipe { cells: 256, ..presets::find("hills").unwrap() };
-    recipe.set_coarsest(thalweg::recipe::Coarsest::Cells(64)).unwrap();
+    recipe.set_coarsest(thalweg_sim::recipe::Coarsest::Cells(64)).unwrap();
     recipe
 }
 
@@ -460,7 +463,7 @@ fn plans_and_layers_take_no_file_s_place_that_is_needed() {
     let work = Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap();
     finish_work(&work);
     let good = files(folder.path());
-    let refused = |result: thalweg::Result<()>, words: &str| {
+    let refused = |result: thalweg_core::base::error::Result<()>, words: &str| {
         let said = result.unwrap_err().to_string();
         assert!(said.contains(words), "{said}");
     };
@@ -482,10 +485,10 @@ fn plans_and_layers_take_no_file_s_place_that_is_needed() {
 fn infinite_samples_are_told_as_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("land.tif");
-    let mut raster = thalweg::io::Raster::new([80, 90], Samples::F64((0..7200).map(|k| (k % 37) as f64).collect()));
+    let mut raster = thalweg_io::Raster::new([80, 90], Samples::F64((0..7200).map(|k| (k % 37) as f64).collect()));
     let Samples::F64(samples) = &mut raster.samples else { unreachable!() };
     samples[70 * 90 + 80] = f64::INFINITY;
-    thalweg::io::write(&path, &raster).unwrap();
+    thalweg_io::write(&path, &raster).unwrap();
     let options = LoadOptions { cell_size: Some(10.0), ..LoadOptions::default() };
     let store = folder.path().join("land.zarr");
     let work = |options: LoadOptions| {
@@ -548,7 +551,8 @@ fn the_schema_of_plans_names_what_they_hold() {
     let mut drained = DrainJob { outlets: vec![[3, 4]], ..DrainJob::of(&path, LoadOptions::default()).unwrap() };
     drained.load.height = Some([0.0, 9.0]);
     let part = BuildJob::part(&recipe, None, Some([0.0, 0.0, 900.0, 500.0])).unwrap();
-    let slides = Recipe::parse_stages("[[stage]]\nmodel = \"thermal\"\n", &thalweg::Models::default()).unwrap();
+    let slides =
+        Recipe::parse_stages("[[stage]]\nmodel = \"thermal\"\n", &thalweg_models::models::Models::default()).unwrap();
     let slides = ApplyJob { steps_at_once: Some(3), ..ApplyJob::of(&slides, &path, LoadOptions::default()).unwrap() };
     for job in [Job::Drain(drained), Job::Build(BuildJob::of(&recipe).unwrap()), Job::Build(part), Job::Apply(slides)] {
         let plan = Plan::of(job, &folder.path().join("a.zarr"), 64).unwrap();

@@ -1,6 +1,6 @@
 //! What of the land is drawn: its parts, cameras, droplets, paths, the ring of a brush.
 
-use thalweg::recipe::strokes::Tool;
+use thalweg_sim::recipe::strokes::Tool;
 
 use crate::app::state::Studio;
 use crate::ui::appearance::Compare;
@@ -114,7 +114,7 @@ impl Studio {
                 .map(|(i, j)| [*j, *i].map(|x| (x as f64 + 0.5) * terrain.grid.cell));
             dots.extend(places.filter_map(|place| self.lifted(place)).map(|at| Dot { at, colour, pixels }));
         };
-        add(thalweg::given::springs::SPRINGS, [0.2, 0.6, 1.0, 1.0], 7.0);
+        add(thalweg_noise::given::springs::SPRINGS, [0.2, 0.6, 1.0, 1.0], 7.0);
         // Each runs along its path again and again, none in step with another.
         let paths = if self.is_raining() { painted.paths.as_slice() } else { &[] };
         for (number, path) in paths.iter().enumerate().filter(|(_, path)| path.len() > 1) {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::TryRecvError;
 
 use eframe::egui::Ui;
-use thalweg::recipe::Recipe;
+use thalweg_sim::recipe::Recipe;
 
 use crate::app::frames::Frames;
 use crate::app::state::{Left, Studio};

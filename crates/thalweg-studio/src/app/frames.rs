@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg::Error;
+use thalweg_core::base::error::Error;
 
 use crate::app::paths::free;
 

@@ -1,7 +1,7 @@
 //! What keys do.
 
 use eframe::egui::{self, Key, Modifiers, Ui};
-use thalweg::recipe::strokes::Stroke;
+use thalweg_sim::recipe::strokes::Stroke;
 
 use crate::app::state::Studio;
 use crate::platform::Ask;

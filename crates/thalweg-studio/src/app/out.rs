@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg::Error;
-use thalweg::base::names::quoted;
-use thalweg::io::atomic::atomic;
-use thalweg::pictures::picture::Picture;
-use thalweg::recipe::Recipe;
+use thalweg_core::base::error::Error;
+use thalweg_core::base::names::quoted;
+use thalweg_io::atomic::atomic;
+use thalweg_render::pictures::picture::Picture;
+use thalweg_sim::recipe::Recipe;
 
 use crate::app::frames::Kind;
 use crate::app::paths::free;

@@ -1,9 +1,9 @@
 //! Words over the view: what is compared, the legend, the ground under the cursor, the droplet that was followed.
 
 use eframe::egui::{self, Align2, Color32, FontId, Rect, Stroke as Pen, Ui, pos2, vec2};
-use thalweg::products::probe::{self, Reading};
-use thalweg::terrain::Terrain;
-use thalweg::terrain::field::Field;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_render::products::probe::{self, Reading};
 
 use crate::app::pointer::Cursor;
 use crate::app::state::Studio;
@@ -50,7 +50,7 @@ impl Studio {
     pub fn read_out(&self) -> Option<String> {
         let points = &self.snapshot.trace.points;
         let first = points.first()?;
-        let near = |p: &&thalweg::models::droplets::TracePoint| {
+        let near = |p: &&thalweg_models::models::droplets::TracePoint| {
             self.cursor.map_or(0.0, |c| (p.place[0] - c.place[0]).hypot(p.place[1] - c.place[1]))
         };
         let nearest = points.iter().min_by(|a, b| near(a).total_cmp(&near(b)))?;

@@ -1,7 +1,7 @@
 //! What stands round the view: the row at the top, the panels at its sides, tools, and what was said lately.
 
 use eframe::egui::{self, RichText, TextEdit, Ui};
-use thalweg::recipe::Recipe;
+use thalweg_sim::recipe::Recipe;
 
 use crate::app::state::{Studio, Text};
 use crate::platform::Ask;
@@ -11,7 +11,7 @@ use crate::ui::habits::HABITS;
 use crate::ui::row;
 use crate::ui::toolbar::{self, ToolbarAct};
 use crate::ui::words::trouble;
-use thalweg::products::overlay::Overlay;
+use thalweg_render::products::overlay::Overlay;
 
 impl Studio {
     pub(super) fn top(&mut self, ui: &mut Ui) -> bool {

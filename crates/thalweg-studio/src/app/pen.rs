@@ -1,7 +1,7 @@
 //! The pen on the land: what it draws goes into the recipe, by which the run begins anew.
 
 use eframe::egui::Key;
-use thalweg::sketch::SketchKind;
+use thalweg_sim::sketch::SketchKind;
 
 use crate::app::state::Studio;
 use crate::ui::pen::Nib;
@@ -55,7 +55,7 @@ impl Studio {
         }
     }
 
-    fn drew(&mut self, drawn: thalweg::Result<()>) {
+    fn drew(&mut self, drawn: thalweg_core::base::error::Result<()>) {
         match drawn {
             Ok(()) => self.send(),
             Err(problem) => self.complain(problem.to_string()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thalweg::recipe::Recipe;
+use thalweg_sim::recipe::Recipe;
 
 use crate::app::state::Studio;
 use crate::painter::{Job, Wants};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eframe::egui::{self, Context};
-use thalweg::pictures::picture::Picture;
+use thalweg_render::pictures::picture::Picture;
 
 use crate::options::PresetCard;
 

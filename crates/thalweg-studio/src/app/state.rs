@@ -7,10 +7,10 @@ use std::sync::mpsc::Receiver;
 
 use eframe::egui::{self, Context};
 use eframe::egui_wgpu::RenderState;
-use thalweg::io::FilePath;
-use thalweg::pictures::light::Sun;
-use thalweg::recipe::Recipe;
-use thalweg::sketch::{Sketch, SketchFrom};
+use thalweg_io::FilePath;
+use thalweg_render::pictures::light::Sun;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::sketch::{Sketch, SketchFrom};
 
 use crate::app::frames::Frames;
 use crate::app::pointer::{Cursor, Drag};
@@ -28,7 +28,7 @@ use crate::ui::toolbar::Knobs;
 use crate::ui::tools::Tools;
 use crate::view::camera::Camera;
 use crate::view::target::Reading;
-use thalweg::products::overlay::Overlay;
+use thalweg_render::products::overlay::Overlay;
 
 /// Width in points up to which a page has no room for panels beside the land.
 pub(crate) const NARROW: f32 = 900.0;

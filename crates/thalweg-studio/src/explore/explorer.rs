@@ -3,7 +3,7 @@
 use eframe::egui::{self, CentralPanel, Color32, Context, Key, PointerButton, Rect, Response, Sense, Ui, pos2};
 use eframe::egui_wgpu::RenderState;
 use glam::Vec3;
-use thalweg::world::World;
+use thalweg_sim::world::World;
 
 use crate::explore::rings::Ring;
 use crate::explore::shown::Shown;

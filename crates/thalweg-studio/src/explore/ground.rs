@@ -1,13 +1,12 @@
 //! A ring's ground as a terrain and as a surface: its rim runs over into the coarser ring about it, so that no seam shows.
 
-use thalweg::Result;
-use thalweg::local::{Frame, LocalWindow};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
-use thalweg::world::World;
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, Cells, DISCHARGE, POOL, Terrain};
+use thalweg_refine::{Frame, LocalWindow};
+use thalweg_sim::world::World;
 
 /// Cells over which a ring's ground becomes that of the coarser one.
 const RIM: i64 = 32;

@@ -1,8 +1,8 @@
 //! [`rings`]: which windows of a world are seen from where, each as fine as its distance asks for (after Losasso & Hoppe 2004,
 //! "Geometry clipmaps: terrain rendering using nested regular grids").
 
-use thalweg::local::Frame;
-use thalweg::terrain::CellRect;
+use thalweg_core::terrain::CellRect;
+use thalweg_refine::Frame;
 
 /// Cells on a side of a ring.
 const SIDE: i64 = 512;
@@ -85,7 +85,7 @@ fn around(frame: &Frame, level: u32, [x, y]: [f64; 2], side: i64) -> CellRect<i6
 
 #[cfg(test)]
 mod tests {
-    use thalweg::terrain::grid::Edge;
+    use thalweg_core::terrain::grid::Edge;
 
     use super::*;
 
@@ -107,7 +107,7 @@ mod tests {
                         assert_eq!(pair[1].level, pair[0].level + 1);
                     }
                     for ring in &rings {
-                        thalweg::local::check_window(ring.rect, frame.world(ring.level)).unwrap();
+                        thalweg_refine::check_window(ring.rect, frame.world(ring.level)).unwrap();
                         assert!(
                             ring.level == 0
                                 || [ring.rect.start, ring.rect.end]

@@ -1,7 +1,7 @@
 //! [`Shown`]: the rings that the view holds, met by rays and by the eye as one ground.
 
 use glam::{Vec2, Vec3, vec3};
-use thalweg::local::Frame;
+use thalweg_refine::Frame;
 
 use crate::explore::rings::Ring;
 use crate::explore::stand::Stand;

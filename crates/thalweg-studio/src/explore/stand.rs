@@ -1,9 +1,9 @@
 //! [`Stand`]: from where an endless land is looked at; what does not depend on how fine it is.
 
-use thalweg::Result;
-use thalweg::local::Frame;
-use thalweg::pictures::light::Sun;
-use thalweg::world::World;
+use thalweg_core::base::error::Result;
+use thalweg_refine::Frame;
+use thalweg_render::pictures::light::Sun;
+use thalweg_sim::world::World;
 
 use crate::explore::ground;
 use crate::explore::rings::{Ring, rings};

@@ -1,7 +1,7 @@
 //! [`still`]: a picture of an endless land, without a window.
 
-use thalweg::pictures::picture::Picture;
-use thalweg::world::World;
+use thalweg_render::pictures::picture::Picture;
+use thalweg_sim::world::World;
 
 use crate::explore::stand::{Stand, exaggeration, surface};
 use crate::view::gpu::Gpu;

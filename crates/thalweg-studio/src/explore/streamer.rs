@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use thalweg::pictures::light::Sun;
-use thalweg::world::World;
+use thalweg_render::pictures::light::Sun;
+use thalweg_sim::world::World;
 
 use crate::explore::rings::Ring;
 use crate::explore::stand::{Palette, surface};

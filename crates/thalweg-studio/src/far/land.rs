@@ -1,11 +1,11 @@
 //! A terrain as it goes from one thread of a browser to another.
 
 use serde::{Deserialize, Serialize};
-use thalweg::models::Models;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{CellType, Cells, Column, ColumnType, Layer, LayerSpec, Table, Terrain};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellType, Cells, Column, ColumnType, Layer, LayerSpec, Table, Terrain};
+use thalweg_models::models::Models;
 
 use crate::raw::Raw;
 
@@ -76,7 +76,8 @@ impl Land {
             let columns = columns.into_iter().map(|(name, unit, Row(kind, bytes))| {
                 Column::from_bytes(kind, &bytes).map(|column| (name, unit, column))
             });
-            let columns = columns.collect::<thalweg::Result<Vec<_>>>().map_err(|error| error.to_string())?;
+            let columns =
+                columns.collect::<thalweg_core::base::error::Result<Vec<_>>>().map_err(|error| error.to_string())?;
             terrain.tables.insert(name, Table { columns });
         }
         Ok(terrain)

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use thalweg::base::memory;
-use thalweg::io::MemoryFiles;
-use thalweg::recipe::Recipe;
+use thalweg_core::base::memory;
+use thalweg_io::MemoryFiles;
+use thalweg_sim::recipe::Recipe;
 
 use crate::far::wire::{FromStation, ToStation, Told};
 use crate::painter::{Job, Painted, Painter};

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use thalweg::base::memory;
-use thalweg::io::MemoryFiles;
-use thalweg::io::zip::zipped;
-use thalweg::recipe::Recipe;
+use thalweg_core::base::memory;
+use thalweg_io::MemoryFiles;
+use thalweg_io::zip::zipped;
+use thalweg_sim::recipe::Recipe;
 use web_time::Instant;
 
 use crate::far::wire::{FromStation, PaintedLand, ToStation};

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thalweg::io::MemoryFiles;
-use thalweg::products::overlay::Overlay;
-use thalweg::recipe::Recipe;
-use thalweg::recipe::strokes::{Stroke, Tool};
-use thalweg::session::Position;
-use thalweg::terrain::field::Field;
+use thalweg_core::terrain::field::Field;
+use thalweg_io::MemoryFiles;
+use thalweg_render::products::overlay::Overlay;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::recipe::strokes::{Stroke, Tool};
+use thalweg_sim::session::Position;
 
 use crate::far::land::Land;
 use crate::goods::Goods;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use thalweg::plan::Turn;
-use thalweg::run::Run;
+use thalweg_sim::plan::Turn;
+use thalweg_sim::run::Run;
 
 /// By this name the cost of making ground finer is kept.
 const FINER: &str = "";

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use thalweg::recipe::Recipe;
-use thalweg::recipe::strokes::Stroke;
-use thalweg::session::Position;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::recipe::strokes::Stroke;
+use thalweg_sim::session::Position;
 
 use crate::goods::Goods;
 

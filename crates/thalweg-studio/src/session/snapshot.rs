@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use thalweg::models::droplets::{Droplets, TracePoint};
-use thalweg::session::Position;
-use thalweg::terrain::Terrain;
-use thalweg::terrain::grid::Grid;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_models::models::droplets::{Droplets, TracePoint};
+use thalweg_sim::session::Position;
 
 /// What is done in one of a run's turns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub struct Snapshot {
     pub version: u64,
     /// The run's grid.
     pub grid: Grid,
-    /// The terrain; of more than [`SHOWN`](thalweg::session::SHOWN) cells on a side, averaged down to that.
+    /// The terrain; of more than [`SHOWN`](thalweg_sim::session::SHOWN) cells on a side, averaged down to that.
     #[serde(with = "grid_alone")]
     pub terrain: Arc<Terrain>,
     /// The terrain as the first model that is no base found it; that of the start without such a model.
@@ -101,10 +101,10 @@ mod grid_alone {
     use std::sync::Arc;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use thalweg::terrain::Terrain;
-    use thalweg::terrain::field::Field;
-    use thalweg::terrain::grid::Grid;
-    use thalweg::terrain::height::Height;
+    use thalweg_core::terrain::Terrain;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
 
     pub fn serialize<S: Serializer>(terrain: &Terrain, to: S) -> Result<S::Ok, S::Error> {
         terrain.grid.serialize(to)

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
-use thalweg::recipe::Recipe;
-use thalweg::recipe::strokes::{Stroke, Tool};
-use thalweg::terrain::GROUND;
-use thalweg::{Result, Session};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::GROUND;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::recipe::strokes::{Stroke, Tool};
+use thalweg_sim::session::Session;
 use web_time::Instant;
 
 use crate::goods::Goods;

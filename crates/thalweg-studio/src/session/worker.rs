@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-use thalweg::recipe::Recipe;
+use thalweg_sim::recipe::Recipe;
 
 use crate::platform;
 use crate::session::board::Board;

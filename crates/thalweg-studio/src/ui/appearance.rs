@@ -3,7 +3,7 @@
 use eframe::egui::{ComboBox, DragValue, RichText, ScrollArea, Slider, Ui};
 
 use crate::view::look::Look;
-use thalweg::products::overlay::Overlay;
+use thalweg_render::products::overlay::Overlay;
 
 /// How the terrain before erosion is shown beside the present one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Compare {
     Beside,
 }
 
-thalweg::with_defaults! {
+thalweg_core::with_defaults! {
     /// The settings of the view.
     pub struct Settings {
         /// What the renderer draws.

@@ -1,10 +1,10 @@
 //! The legend of what lies over the land.
 
 use eframe::egui::{Align2, Color32, FontId, Rect, Ui, pos2, vec2};
-use thalweg::pictures::colour::srgb;
+use thalweg_render::pictures::colour::srgb;
 
 use crate::ui::words::short;
-use thalweg::products::overlay::{Colours, OverlayLegend};
+use thalweg_render::products::overlay::{Colours, OverlayLegend};
 
 /// Draws a legend into the lower left corner of `area`.
 pub fn legend(ui: &Ui, area: Rect, legend: &OverlayLegend) {

@@ -1,7 +1,7 @@
 //! The pen: lines and heights that the ground is to keep, drawn by clicks or by a drag, and taken away again.
 
 use eframe::egui::{DragValue, Label, RichText, Ui};
-use thalweg::sketch::{Sketch, SketchFeature, SketchKind};
+use thalweg_sim::sketch::{Sketch, SketchFeature, SketchKind};
 
 /// Two clicks so near each other, as a share of the land's longer side, are of one place: the second ends the line.
 const SAME: f64 = 0.01;
@@ -200,7 +200,7 @@ fn apart(a: [f64; 2], b: [f64; 2]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg::sketch::SketchWorld;
+    use thalweg_sim::sketch::SketchWorld;
 
     const WORLD: [f64; 2] = [1000.0, 800.0];
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use eframe::egui;
 use eframe::egui_wgpu::{RenderState, WgpuConfiguration, WgpuSetup};
-use thalweg::pictures::picture::Picture;
+use thalweg_render::pictures::picture::Picture;
 
 use crate::view::camera::Camera;
 use crate::view::gpu::{Gpu, limits};

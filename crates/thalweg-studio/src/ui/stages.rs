@@ -4,10 +4,10 @@ use eframe::egui::{
     self, Align, CollapsingHeader, Color32, ComboBox, DragValue, Layout, RichText, ScrollArea, Sense, Slider, TextEdit,
     Ui, vec2,
 };
-use thalweg::declare::params::{Param, ParamKind, Value};
-use thalweg::model::{Family, Model};
-use thalweg::models;
-use thalweg::recipe::{Recipe, Stage};
+use thalweg_core::declare::params::{Param, ParamKind, Value};
+use thalweg_models::model::{Family, Model};
+use thalweg_models::models;
+use thalweg_sim::recipe::{Recipe, Stage};
 
 use crate::ui::words::trouble;
 

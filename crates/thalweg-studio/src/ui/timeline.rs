@@ -1,7 +1,7 @@
 //! Time: the row at the bottom. The turns side by side, how far the run is, and the marks it can go back to.
 
 use eframe::egui::{self, Align2, Color32, DragValue, FontId, RichText, Sense, Stroke, Ui, pos2, vec2};
-use thalweg::model::YEAR;
+use thalweg_models::model::YEAR;
 
 use crate::session::{Order, PACE, Snapshot};
 use crate::ui::row;
@@ -157,7 +157,7 @@ fn bar(ui: &mut Ui, snapshot: &Snapshot) -> Option<Order> {
     }
     let response = response.on_hover_text("Click to go back to the nearest mark");
     let pointer = response.interact_pointer_pos().filter(|_| response.clicked() || response.drag_stopped())?;
-    let distance = |mark: &thalweg::session::Position| (x(share(mark.turn, mark.step)) - pointer.x).abs();
+    let distance = |mark: &thalweg_sim::session::Position| (x(share(mark.turn, mark.step)) - pointer.x).abs();
     let nearest = snapshot.marks.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
     nearest.map(|mark| Order::Back(*mark))
 }

@@ -1,10 +1,10 @@
 //! The one row at the top: preset, seed, play, age, rain, rock, export; all else is folded away.
 
 use eframe::egui::{self, Button, ComboBox, DragValue, Image, RichText, ScrollArea, Slider, Ui, vec2};
-use thalweg::export::TARGETS;
-use thalweg::knobs::{self, FACTOR};
-use thalweg::recipe::Recipe;
-use thalweg::rocks::ROCKS;
+use thalweg_export::export::TARGETS;
+use thalweg_models::rocks::ROCKS;
+use thalweg_sim::knobs::{self, FACTOR};
+use thalweg_sim::recipe::Recipe;
 
 use crate::goods::Goods;
 use crate::options::PresetCard;
@@ -265,8 +265,8 @@ fn pictures(ui: &mut Ui, wish: &mut Option<ToolbarAct>, sizes: &[u32]) {
 
 #[cfg(test)]
 mod tests {
-    use thalweg::declare::params::Value;
-    use thalweg::rocks::Rock;
+    use thalweg_core::declare::params::Value;
+    use thalweg_models::rocks::Rock;
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! [`Tools`]: what the left button does on the ground. They and their settings are those that strokes declare.
 
 use eframe::egui::{RichText, Ui};
-use thalweg::declare::params::Value;
-use thalweg::recipe::strokes::{Stroke, Tool};
+use thalweg_core::declare::params::Value;
+use thalweg_sim::recipe::strokes::{Stroke, Tool};
 
 use crate::ui::pen::Pen;
 use crate::ui::stages::control;
@@ -130,7 +130,7 @@ mod tests {
             let stroke = tools.stroke(vec![[10.0, 20.0], [30.0, 40.0]]).unwrap();
             assert_eq!(stroke.tool, tool);
             let springs = tool == Tool::Spring;
-            stroke.check("stroke", &thalweg::terrain::grid::Grid::new([64, 64], 100.0).unwrap(), springs).unwrap();
+            stroke.check("stroke", &thalweg_core::terrain::grid::Grid::new([64, 64], 100.0).unwrap(), springs).unwrap();
         }
     }
 }

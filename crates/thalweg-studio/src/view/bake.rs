@@ -1,6 +1,6 @@
 //! The pass that works out a land's colours.
 
-use thalweg::pictures::ramps::{RAMPS, Ramp};
+use thalweg_render::pictures::ramps::{RAMPS, Ramp};
 use wgpu::util::DeviceExt;
 
 use crate::view::gpu_terrain::{GpuTerrain, Layouts};

@@ -1,11 +1,11 @@
 //! [`Look`] and [`Shot`]: how a terrain is shown, and where in the picture.
 
-use thalweg::pictures::light::Sun;
-use thalweg::pictures::ramps::Ramp;
+use thalweg_render::pictures::light::Sun;
+use thalweg_render::pictures::ramps::Ramp;
 
 use crate::view::camera::Camera;
 
-thalweg::with_defaults! {
+thalweg_core::with_defaults! {
     /// How a terrain is shown.
     #[derive(Debug, Clone, Copy, PartialEq)]
     pub struct Look {

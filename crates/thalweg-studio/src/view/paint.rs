@@ -1,8 +1,8 @@
 //! [`Paint`]: what a land's colours depend on.
 
-use thalweg::pictures::light::Sun;
-use thalweg::pictures::paint::ASIDE;
-use thalweg::pictures::ramps::{RAMPS, Ramp};
+use thalweg_render::pictures::light::Sun;
+use thalweg_render::pictures::paint::ASIDE;
+use thalweg_render::pictures::ramps::{RAMPS, Ramp};
 
 use crate::view::facts::Facts;
 use crate::view::look::Look;

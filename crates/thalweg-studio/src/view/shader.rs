@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use thalweg::pictures::layer;
-use thalweg::pictures::paint::{
+use thalweg_render::pictures::layer;
+use thalweg_render::pictures::paint::{
     BARE_ICE, BROKEN, DARK, FIRN, GLOW, INSIDE, SHADE, SHALLOW, SHORE, SIDE, SKY, SKYLIGHT, SUN, THROUGH, WARM,
 };
-use thalweg::pictures::scene::{EARTH, WATER};
-use thalweg::pictures::streams::STREAM;
+use thalweg_render::pictures::scene::{EARTH, WATER};
+use thalweg_render::pictures::streams::STREAM;
 
 use crate::view::surface::DRY;
 

@@ -2,8 +2,8 @@
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-use thalweg::pictures::picture::Picture;
-use thalweg::terrain::field::Field;
+use thalweg_core::terrain::field::Field;
+use thalweg_render::pictures::picture::Picture;
 
 use crate::view::gpu::{Gpu, is_software};
 

@@ -1,12 +1,12 @@
 //! Plants: where they stand, what they shade, and which of them are drawn.
 
 use glam::{Vec3, vec3};
-use thalweg::base::rng::Key;
-use thalweg::pictures::relief::Relief;
-use thalweg::pictures::sample::bilinear;
-use thalweg::pictures::trees::COLOURS;
-use thalweg::process::forest::{KINDS, PlantForm, Tree};
-use thalweg::terrain::field::{Field, Size};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_models::process::forest::{KINDS, PlantForm, Tree};
+use thalweg_render::pictures::relief::Relief;
+use thalweg_render::pictures::sample::bilinear;
+use thalweg_render::pictures::trees::COLOURS;
 use wgpu::util::DeviceExt;
 
 use crate::view::space::Bounds;

@@ -7,13 +7,13 @@ use crate::support::run_recipe;
 use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, pos2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
-use thalweg::local::{Frame, LocalWindow, Rules};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::Height;
-use thalweg::world::{Coarse, Watch, World};
-use thalweg::{Terrain, presets};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_refine::{Frame, LocalWindow, Rules};
+use thalweg_sim::presets;
+use thalweg_sim::world::{Coarse, Watch, World};
 use thalweg_studio::explore::stand::Stand;
 use thalweg_studio::explore::{Explorer, still};
 use thalweg_studio::view::camera::Camera;
@@ -148,8 +148,8 @@ impl Coarse for Nothing {
         &self.0
     }
 
-    fn window(&self, _: CellRect<i64>, _: Watch<'_>) -> thalweg::Result<LocalWindow> {
-        Err(thalweg::Error::value("land", "none", "some"))
+    fn window(&self, _: CellRect<i64>, _: Watch<'_>) -> thalweg_core::base::error::Result<LocalWindow> {
+        Err(thalweg_core::base::error::Error::value("land", "none", "some"))
     }
 
     fn bytes(&self) -> u64 {

@@ -7,11 +7,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::support::run_recipe;
-use thalweg::io::{MemoryFiles, SaveOptions, save};
-use thalweg::products::overlay::Overlay;
-use thalweg::recipe::Recipe;
-use thalweg::recipe::strokes::{Stroke, Tool};
-use thalweg::run::Run;
+use thalweg_io::{MemoryFiles, SaveOptions, save};
+use thalweg_render::products::overlay::Overlay;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::recipe::strokes::{Stroke, Tool};
+use thalweg_sim::run::Run;
 use thalweg_studio::far::{Link, Post, Station};
 use thalweg_studio::goods::Goods;
 use thalweg_studio::painter::{Job, Painted, Painter, Wants};

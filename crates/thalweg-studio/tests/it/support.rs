@@ -1,7 +1,7 @@
 //! Functions that several modules of these tests share.
 
-use thalweg::recipe::Recipe;
-use thalweg::run::Run;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 /// Runs a recipe from its first step to its last.
 pub fn run_recipe(recipe: Recipe) -> Run {

@@ -2,20 +2,22 @@
 
 use std::time::Instant;
 
-use thalweg::base::rng::Key;
-use thalweg::flow::{Drainage, Land, accumulate, fill};
-use thalweg::model::Model as _;
-use thalweg::models as list;
-use thalweg::models::fluvial::Fluvial;
-use thalweg::models::gradient_noise::GradientNoise;
-use thalweg::models::pipes::Pipes;
-use thalweg::models::river_network::{Method, RiverNetwork};
-use thalweg::models::stream_power::StreamPower;
-use thalweg::models::thermal::Thermal;
-use thalweg::models::trees::Trees;
-use thalweg::process::forest::{Forest, ForestRules, PlantSite};
-use thalweg::terrain::{Terrain, WATER};
-use thalweg::{Recipe, Result, Run};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::{Terrain, WATER};
+use thalweg_flow::{Drainage, Land, accumulate, fill};
+use thalweg_models::model::Model as _;
+use thalweg_models::models as list;
+use thalweg_models::models::fluvial::Fluvial;
+use thalweg_models::models::gradient_noise::GradientNoise;
+use thalweg_models::models::pipes::Pipes;
+use thalweg_models::models::river_network::{Method, RiverNetwork};
+use thalweg_models::models::stream_power::StreamPower;
+use thalweg_models::models::thermal::Thermal;
+use thalweg_models::models::trees::Trees;
+use thalweg_models::process::forest::{Forest, ForestRules, PlantSite};
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 use crate::memory::{DRAINAGE, DROPLETS, NETWORK, RIVERS, beyond_the_ground};
 use crate::same;

@@ -1,11 +1,11 @@
 //! Figures of streams and pools.
 
-use thalweg::Result;
-use thalweg::flow::{Land, fill};
-use thalweg::model::Budget;
-use thalweg::models::hydrology::Hydrology;
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{Cells, POOL, Terrain};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, POOL, Terrain};
+use thalweg_flow::{Land, fill};
+use thalweg_models::model::Budget;
+use thalweg_models::models::hydrology::Hydrology;
 
 use crate::memory::{HYDROLOGY, beyond_the_ground};
 use crate::work::{by_droplet_step, lakeland, least, mountains, with_threads};
@@ -31,7 +31,7 @@ pub fn hydrology() -> Result<()> {
     let filled = fill::fill(&Land::of(&land));
     let mut wet = land.clone();
     let depth = filled.as_slice().iter().zip(land.ground.as_slice()).map(|(top, ground)| Height(top.0 - ground.0));
-    wet.insert(&POOL, Cells::Height(thalweg::terrain::field::Field::from_vec(filled.size(), depth.collect())?))?;
+    wet.insert(&POOL, Cells::Height(thalweg_core::terrain::field::Field::from_vec(filled.size(), depth.collect())?))?;
     let share = wet
         .heights(&POOL)
         .map_or(0.0, |depth| depth.as_slice().iter().filter(|depth| depth.0 > 0).count() as f64 / depth.len() as f64);

@@ -2,10 +2,10 @@
 
 use std::hint::black_box;
 
-use thalweg::Result;
-use thalweg::base::rng::Key;
-use thalweg::local::{Frame, LocalWindow, Rules, needed, refine};
-use thalweg::terrain::CellRect;
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::CellRect;
+use thalweg_refine::{Frame, LocalWindow, Rules, needed, refine};
 
 use crate::work::{mountains, now, with_threads};
 

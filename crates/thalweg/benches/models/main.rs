@@ -17,7 +17,7 @@ mod world;
 use std::process::ExitCode;
 
 /// Prints the rows of one part.
-type Part = fn() -> thalweg::Result<()>;
+type Part = fn() -> thalweg_core::base::error::Result<()>;
 
 const PARTS: [(&str, Part); 16] = [
     ("models", figures::models),

@@ -3,11 +3,10 @@
 use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
-use thalweg::Result;
-use thalweg::base::error::Error;
-use thalweg::flow::{Drainage, Land};
-use thalweg::models::hydrology::Hydrology;
-use thalweg::models::river_network::RiverNetwork;
+use thalweg_core::base::error::{Error, Result};
+use thalweg_flow::{Drainage, Land};
+use thalweg_models::models::hydrology::Hydrology;
+use thalweg_models::models::river_network::RiverNetwork;
 
 use crate::work::{finish, goal, mountains, rivers_alone, rough};
 

@@ -1,12 +1,12 @@
 //! Figures of living pools.
 
-use thalweg::Result;
-use thalweg::base::rng::Key;
-use thalweg::flow::pools::{Arrival, PoolRules, Pools, Stock};
-use thalweg::flow::{Directions, Drainage, Land, downstream, fill};
-use thalweg::terrain::Terrain;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::height::Height;
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::pools::{Arrival, PoolRules, Pools, Stock};
+use thalweg_flow::{Directions, Drainage, Land, downstream, fill};
 
 use crate::work::{lakeland, now, rough, with_threads};
 

@@ -3,16 +3,16 @@
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use thalweg::Result;
-use thalweg::base::rng::Key;
-use thalweg::model::{Budget, Model, Stepper, Tick};
-use thalweg::models::droplets::Droplets;
-use thalweg::models::gradient_noise::GradientNoise;
-use thalweg::models::stream_power::StreamPower;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{CellType, Cells, Terrain};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellType, Cells, Terrain};
+use thalweg_models::model::{Budget, Model, Stepper, Tick};
+use thalweg_models::models::droplets::Droplets;
+use thalweg_models::models::gradient_noise::GradientNoise;
+use thalweg_models::models::stream_power::StreamPower;
 
 /// Metres from cell to cell.
 pub const CELL: f64 = 10.0;

@@ -1,7 +1,8 @@
 //! A world without end: what is waited for when a tile is asked for.
 
-use thalweg::world::unwatched;
-use thalweg::{Result, World, presets};
+use thalweg_core::base::error::Result;
+use thalweg_sim::presets;
+use thalweg_sim::world::{World, unwatched};
 
 use crate::work::now;
 

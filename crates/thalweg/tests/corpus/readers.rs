@@ -5,12 +5,12 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use thalweg::io::{Format, LoadOptions, Raster, Sidecar, Unit, decode, decode_mask, river_files, terrain_of, trees};
-use thalweg::models::Models;
-use thalweg::pictures::picture::Picture;
-use thalweg::recipe::Recipe;
-use thalweg::run::Run;
-use thalweg::terrain::grid::Grid;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_io::{Format, LoadOptions, Raster, Sidecar, Unit, decode, decode_mask, river_files, terrain_of, trees};
+use thalweg_models::models::Models;
+use thalweg_render::pictures::picture::Picture;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 /// A reader: its name, which is its corpus' folder, and what it does.
 pub type Reader = (&'static str, fn(&[u8]));

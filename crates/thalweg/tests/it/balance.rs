@@ -1,13 +1,13 @@
 //! Lakes in balance: against water poured at once, against the definition cell by cell, and against nothing lost.
 
 use crate::long;
-use thalweg::base::rng::Key;
-use thalweg::flow::Land;
-use thalweg::flow::pools::{Arrival, PoolRules, Pools, Stock};
-use thalweg::flow::spill::fill_spill_merge;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::Height;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::Land;
+use thalweg_flow::pools::{Arrival, PoolRules, Pools, Stock};
+use thalweg_flow::spill::fill_spill_merge;
 
 /// Random ground with few heights, so with flats and equal sills; some of it has closed edges, sea, cells without data.
 struct Ground {

@@ -1,13 +1,15 @@
 //! A shaded map drawn by bands is the one drawn in memory, to the byte of its file.
 
-use thalweg::base::rng::Key;
-use thalweg::io::save_shaded;
-use thalweg::pictures::bands::ShadedMap;
-use thalweg::pictures::light::Sun;
-use thalweg::pictures::shade::{ShadeOptions, shade};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::field::Field;
-use thalweg::{Grid, Height, Result, Terrain};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_io::save_shaded;
+use thalweg_render::pictures::bands::ShadedMap;
+use thalweg_render::pictures::light::Sun;
+use thalweg_render::pictures::shade::{ShadeOptions, shade};
 
 /// Hills with rough ground, a wall, and what has no data.
 fn land([rows, cols]: [usize; 2], seed: u64, holes: u8) -> Terrain {
@@ -92,7 +94,7 @@ fn each_sun_over_the_same_land() {
 fn refusals() {
     let land = land([40, 40], 1, 0);
     let depth = Field::new([40, 40], 1.0);
-    let water = thalweg::pictures::water::Water { depth: Some(&depth), ..Default::default() };
+    let water = thalweg_render::pictures::water::Water { depth: Some(&depth), ..Default::default() };
     let refused = |options: ShadeOptions<'_>| by_bands(&land, &options).unwrap_err().to_string();
     assert!(refused(ShadeOptions { water, ..ShadeOptions::default() }).contains("drawn by bands"));
     assert!(refused(ShadeOptions { exaggeration: Some(0.0), ..ShadeOptions::default() }).contains("exaggeration"));
@@ -105,7 +107,7 @@ fn refusals() {
         reads += 1;
         match reads {
             1..=2 => Ok(Field::new([rows.len(), 40], 0.0)),
-            _ => Err(thalweg::Error::value("rows", rows.start, "less")),
+            _ => Err(thalweg_core::base::error::Error::value("rows", rows.start, "less")),
         }
     };
     let folder = tempfile::tempdir().unwrap();

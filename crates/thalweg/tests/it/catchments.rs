@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use crate::long;
 use crate::support::{build_preset, shared_preset};
 use rayon::prelude::*;
-use thalweg::Terrain;
-use thalweg::io::{SaveOptions, save};
+use thalweg_core::terrain::Terrain;
+use thalweg_io::{SaveOptions, save};
 
 /// Heights of an ASCII grid.
 struct Map {

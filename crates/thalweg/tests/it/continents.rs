@@ -1,4 +1,4 @@
-//! Laws of an endless level 0 ([`thalweg::world::Continents`]), tried as a stranger would: on windows of it, wherever they lie.
+//! Laws of an endless level 0 ([`thalweg_sim::world::Continents`]), tried as a stranger would: on windows of it, wherever they lie.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::long;
 use crate::support::with_threads;
 use rayon::prelude::*;
-use thalweg::base::rng::Key;
-use thalweg::flow::D8;
-use thalweg::local::LocalWindow;
-use thalweg::model::YEAR;
-use thalweg::recipe::{Scatter, Start};
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{Cell, CellRect, DISCHARGE};
-use thalweg::world::{Coarse, Continents, World, unwatched};
-use thalweg::{Error, Recipe, presets};
+use thalweg_core::base::error::Error;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cell, CellRect, DISCHARGE};
+use thalweg_flow::D8;
+use thalweg_models::model::YEAR;
+use thalweg_refine::LocalWindow;
+use thalweg_sim::presets;
+use thalweg_sim::recipe::{Recipe, Scatter, Start};
+use thalweg_sim::world::{Coarse, Continents, World, unwatched};
 
 /// Continents of 48 km on cells of 1 km, in squares of 60 km. Their own sea is shallower than the open one: a rim that did not go over
 /// would show.
@@ -221,7 +222,7 @@ fn continents_differ_and_lie_in_their_latitudes() {
     // A degree is 111.2 km: 60 squares of 60 km southward are 32.4°.
     let south = (30..200).find_map(|i| world.map_of([i, 0]).map(|map| ([i, 0], map))).unwrap();
     let value = |recipe: &Recipe| match recipe.stages[1].model.get("latitude") {
-        Some(thalweg::declare::params::Value::Number(value)) => value,
+        Some(thalweg_core::declare::params::Value::Number(value)) => value,
         other => panic!("{other:?}"),
     };
     let expected = 45.0 - 0.5 * (south.1.start[0] + south.1.end[0]) as f64 * 1000.0 / 111_200.0;
@@ -253,9 +254,9 @@ fn tiles_of_an_endless_world_are_exact_and_rivers_reach_the_sea() {
         if world.height_at(x, y, level).unwrap() < 40.0 {
             continue;
         }
-        let way: Vec<_> = world.follow(level, x, y).unwrap().collect::<thalweg::Result<_>>().unwrap();
+        let way: Vec<_> = world.follow(level, x, y).unwrap().collect::<thalweg_core::base::error::Result<_>>().unwrap();
         let last = way.last().unwrap();
-        assert!(matches!(last.end, Some(thalweg::world::End::Sea)), "{last:?}");
+        assert!(matches!(last.end, Some(thalweg_sim::world::End::Sea)), "{last:?}");
         followed += 1;
     }
 }
@@ -305,12 +306,12 @@ fn rivers_have_the_discharge_of_the_build() {
     let mut isle = recipe(5);
     isle.stages.push(continent.stages.last().unwrap().clone());
     for (name, recipe) in [("continent", continent), ("isle", isle)] {
-        let mut run = thalweg::Run::new(recipe.clone()).unwrap();
+        let mut run = thalweg_sim::run::Run::new(recipe.clone()).unwrap();
         while run.step().unwrap().is_some() {}
         let terrain = run.terrain();
         let discharge = terrain.float(&DISCHARGE).unwrap();
-        let land = thalweg::flow::Land::of(terrain);
-        let counted = thalweg::flow::Drainage::of(&land).cells().clone();
+        let land = thalweg_flow::Land::of(terrain);
+        let counted = thalweg_flow::Drainage::of(&land).cells().clone();
         let world = World::open(&recipe).unwrap().with_tiles(64).unwrap();
         let (each, wide) = (terrain.grid.cell_area(), world.frame().width(0));
         // The build's own map lies in the middle of a world without end.
@@ -364,8 +365,8 @@ fn rivers_have_the_discharge_of_the_build() {
         let rect = (0..2).fold(map, |rect, _| rect.finer());
         let steps = |rect| -> BTreeSet<_> {
             let rivers = world.rivers(2, rect, world.least_river(2)).unwrap();
-            let bits = |v: &thalweg::world::RiverVertex| (v.place.map(f64::to_bits), v.discharge.to_bits());
-            let steps = |river: &thalweg::world::RiverLine| {
+            let bits = |v: &thalweg_sim::world::RiverVertex| (v.place.map(f64::to_bits), v.discharge.to_bits());
+            let steps = |river: &thalweg_sim::world::RiverLine| {
                 river.vertices.windows(2).map(|pair| [0, 1].map(|k| bits(&pair[k]))).collect::<Vec<_>>()
             };
             rivers.iter().flat_map(steps).collect()

@@ -1,13 +1,13 @@
 //! Depressions and the water in them, against cases worked by hand and a simulation that moves one unit at a time.
 
 use crate::support::with_threads;
-use thalweg::base::rng::Key;
-use thalweg::flow::depressions::{Hierarchy, OUTSIDE};
-use thalweg::flow::spill::{FilledPool, StandingWater, fill_spill_merge};
-use thalweg::flow::{Directions, Land, OUT, PIT, Part, d8, downstream, fill};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::Height;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::depressions::{Hierarchy, OUTSIDE};
+use thalweg_flow::spill::{FilledPool, StandingWater, fill_spill_merge};
+use thalweg_flow::{Directions, Land, OUT, PIT, Part, d8, downstream, fill};
 
 /// What a land is made of.
 struct Ground {

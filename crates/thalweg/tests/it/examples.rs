@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::build_preset;
-use thalweg::io::{LoadOptions, load};
+use thalweg_io::{LoadOptions, load};
 
 /// An example as `cargo test` has built it.
 fn example(name: &str) -> PathBuf {

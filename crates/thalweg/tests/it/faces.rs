@@ -2,12 +2,17 @@
 //! weights, directions by their codes, χ.
 
 use crate::support::finish_run;
-use thalweg::flow::accumulate::{in_parts, weighted};
-use thalweg::flow::{Directions, OUT, VOID, streams};
-use thalweg::io::{LoadOptions, Unit, cell_of};
-use thalweg::models::Models;
-use thalweg::terrain::grid::Georeference;
-use thalweg::{Field, Grid, Height, Recipe, Run, Terrain, presets};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Georeference, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::accumulate::{in_parts, weighted};
+use thalweg_flow::{Directions, OUT, VOID, streams};
+use thalweg_io::{LoadOptions, Unit, cell_of};
+use thalweg_models::models::Models;
+use thalweg_sim::presets;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 #[test]
 fn rows_of_numbers_are_ground() {

@@ -5,16 +5,15 @@ use std::path::Path;
 
 use crate::support::elevation_model_path;
 use tempfile::TempDir;
-use thalweg::base::rng::Key;
-use thalweg::io::FilePath;
-use thalweg::io::{
-    Format, LoadOptions, Loaded, Raster, SampleType, Samples, SaveOptions, Sidecar, load, load_layer, read, save,
-    save_layer, write,
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Georeference, Grid, PixelIs};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellType, Cells, HARDNESS, LayerSpec, Terrain};
+use thalweg_io::{
+    FilePath, Format, LoadOptions, Loaded, Raster, SampleType, Samples, SaveOptions, Sidecar, load, load_layer, read,
+    save, save_layer, write,
 };
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Georeference, Grid, PixelIs};
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{CellType, Cells, HARDNESS, LayerSpec, Terrain};
 
 const SIZES: [[usize; 2]; 4] = [[1, 1], [1, 7], [33, 17], [5, 1]];
 
@@ -397,7 +396,7 @@ fn a_tile_is_written_where_it_lies() {
     let folder = folder();
     let path = folder.path().join("tile.tif");
     let whole = plain(elevation_model_path()).terrain;
-    let tile = whole.window(thalweg::terrain::CellRect::new([10, 20], [5, 7]));
+    let tile = whole.window(thalweg_core::terrain::CellRect::new([10, 20], [5, 7]));
     save(&path, &tile, &SaveOptions::default()).unwrap();
     let [x, _, _, y, ..] = read(&path).unwrap().georeference.unwrap().transform.unwrap();
     assert_eq!([x, y], [731749.219455807 + 20.0 * 90.0, 4068416.1625951687 - 10.0 * 90.0]);

@@ -3,11 +3,11 @@
 mod plain;
 
 use crate::support::with_threads;
-use thalweg::base::rng::Key;
-use thalweg::flow::{Directions, Drainage, Land, OUT, PIT, Part, VOID, accumulate, d8, fill};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid, Topology};
-use thalweg::terrain::height::Height;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid, Topology};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::{Directions, Drainage, Land, OUT, PIT, Part, VOID, accumulate, d8, fill};
 
 /// Ground with all that a land needs.
 struct Case {

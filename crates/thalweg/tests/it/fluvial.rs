@@ -1,17 +1,17 @@
 //! Fluvial erosion: steps worked by hand, a plain full sweep beside the wet cells alone, ledgers, rest, symmetry, refusals.
 
 use crate::support::terrain_on;
-use thalweg::base::rng::Key;
-use thalweg::declare::params::{ParamKind, Parameters, Value, Written};
-use thalweg::flow::D8;
-use thalweg::given::springs::{self, Spring};
-use thalweg::model::{Budget, Model, Tick};
-use thalweg::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
-use thalweg::recipe::Recipe;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{Cells, RAIN, SUSPENDED, Terrain, WATER};
+use thalweg_core::base::rng::Key;
+use thalweg_core::declare::params::{ParamKind, Parameters, Value, Written};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{Cells, RAIN, SUSPENDED, Terrain, WATER};
+use thalweg_flow::D8;
+use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
+use thalweg_noise::given::springs::{self, Spring};
+use thalweg_sim::recipe::Recipe;
 
 /// No water of its own.
 fn dry() -> Fluvial {
@@ -539,7 +539,7 @@ fn beside_a_drop_no_rain_falls_but_what_is_asked_for() {
         assert_eq!(rain(lines), want, "{lines}");
     }
     // Whatever a model declares of that kind is of its own parameters.
-    for model in thalweg::models::all() {
+    for model in thalweg_models::models::all() {
         for beside in model.beside() {
             assert!(model.get(beside.with).is_some() && model.get(beside.name).is_some(), "{beside:?}");
         }

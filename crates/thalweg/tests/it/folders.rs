@@ -6,12 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::support::{build_preset, preset_recipe, run_recipe};
-use thalweg::export::{Export, ExportOptions, ExportTarget, LayerPlace, TARGETS};
-use thalweg::flow::D8;
-use thalweg::io::{FilePath, LoadOptions, MemoryFiles, SaveOptions, load, save};
-use thalweg::survey::{Phase, Survey, SurveyOptions, check_files};
-use thalweg::terrain::{DISCHARGE, POOL};
-use thalweg::{Field, Grid, Height, Recipe, Run, Terrain, presets, world_folder};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{DISCHARGE, POOL, Terrain};
+use thalweg_export::export::{Export, ExportOptions, ExportTarget, LayerPlace, TARGETS};
+use thalweg_export::survey::{Phase, Survey, SurveyOptions, check_files};
+use thalweg_export::world_folder;
+use thalweg_flow::D8;
+use thalweg_io::{FilePath, LoadOptions, MemoryFiles, SaveOptions, load, save};
+use thalweg_sim::presets;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 fn names(folder: &Path) -> BTreeSet<String> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -148,7 +154,7 @@ fn an_exported_world_replaces_the_former_and_reads_back() {
 #[test]
 fn a_preset_s_elevation_model_is_laid_beside_its_world() {
     let place = tempfile::tempdir().unwrap();
-    let passing = thalweg::io::atomic::Temporary::folder(place.path()).unwrap();
+    let passing = thalweg_io::atomic::Temporary::folder(place.path()).unwrap();
     let recipe = preset_recipe("aged", 24, None);
     let run = run_recipe(presets::lay_model(recipe, passing.path()).unwrap());
     let folder = place.path().join("world");

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use crate::long;
 use crate::support::{build_preset, shared_preset};
-use thalweg::Field;
-use thalweg::products::lakes::lakes;
-use thalweg::products::measure::measure;
-use thalweg::products::resample::{reduce, resample};
-use thalweg::products::statistics::correlation;
-use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{Cells, POOL, Terrain};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{Cells, POOL, Terrain};
+use thalweg_render::products::lakes::lakes;
+use thalweg_render::products::measure::measure;
+use thalweg_render::products::resample::{reduce, resample};
+use thalweg_render::products::statistics::correlation;
 
 const RELIEF: [&str; 9] = ["alpine", "badlands", "canyon", "forest", "glacial", "hills", "lakes", "rivers", "uplift"];
 

@@ -1,16 +1,16 @@
 //! Streams and pools against what must be so.
 
 use crate::support::terrain_on;
-use thalweg::base::rng::Key;
-use thalweg::declare::params::Written;
-use thalweg::flow::depressions::Hierarchy;
-use thalweg::flow::{Land, spill};
-use thalweg::model::{Budget, Model, Tick};
-use thalweg::models;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain};
+use thalweg_core::base::rng::Key;
+use thalweg_core::declare::params::Written;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain};
+use thalweg_flow::depressions::Hierarchy;
+use thalweg_flow::{Land, spill};
+use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::models;
 
 const CELL: f64 = 20.0;
 
@@ -183,7 +183,7 @@ fn roots_hold_the_soil_and_lakes_silt_up() {
     let lost = |density: f32| {
         let mut terrain = slope();
         let trees = Cells::Float(Field::new([100, 60], density));
-        terrain.insert(&thalweg::terrain::TREE_DENSITY, trees).expect("fits");
+        terrain.insert(&thalweg_core::terrain::TREE_DENSITY, trees).expect("fits");
         run(&*model(&[("drops", 1.0)]), &mut terrain, |_, _| {}).eroded
     };
     let (bare, sparse) = (lost(0.0), lost(0.6));

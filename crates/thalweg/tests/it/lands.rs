@@ -1,11 +1,13 @@
 //! What lands of continents are made of, tried from outside: plates, and the rain upon them.
 
-use thalweg::base::rng::Key;
-use thalweg::model::{Budget, Model, Tick};
-use thalweg::models::climate::Climate;
-use thalweg::models::plates::Plates;
-use thalweg::terrain::{RAIN, UPLIFT};
-use thalweg::{Field, Grid, Height, Terrain};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{RAIN, Terrain, UPLIFT};
+use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::models::climate::Climate;
+use thalweg_models::models::plates::Plates;
 
 fn laid(seed: u64, side: usize) -> Terrain {
     let mut grid = Grid::new([side, side], 2_048_000.0 / side as f64).unwrap();

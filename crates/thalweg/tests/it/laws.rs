@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use thalweg::Result;
-use thalweg::declare::params::{ParamKind, ParamType, Value};
-use thalweg::laws::LAWS;
-use thalweg::model::{About, Blend, Budget, Family, Model, Reach, Role, Stepper, Tick};
-use thalweg::models::{self, Models};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{CellRect, CellType, Coarser, Finer, LAYERS, Terrain};
+use thalweg_core::base::error::Result;
+use thalweg_core::declare::params::{ParamKind, ParamType, Value};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, CellType, Coarser, Finer, LAYERS, Terrain};
+use thalweg_models::model::{About, Blend, Budget, Family, Model, Reach, Role, Stepper, Tick};
+use thalweg_models::models::{self, Models};
+use thalweg_sim::laws::LAWS;
 
 /// Each model, with every optional layer switched on; those with a stride of their own also on a coarser copy of the ground.
 fn each(mut law: impl FnMut(&dyn Model)) {
@@ -96,7 +96,7 @@ fn everything_is_declared() {
     holds("declaration");
 }
 
-thalweg::params! {
+thalweg_core::params! {
     /// Says that it is one thing, and is another.
     pub struct Misnamed {
         /// Whether it lifts the ground.

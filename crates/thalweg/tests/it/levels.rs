@@ -1,13 +1,13 @@
 //! Worlds built from coarse to fine.
 
 use crate::support::{finished, run_recipe, with_threads};
-use thalweg::Run;
-use thalweg::plan::Turn;
-use thalweg::products::agreement::agreement;
-use thalweg::recipe::Recipe;
-use thalweg::recipe::strokes::{Stroke, Tool};
-use thalweg::run::mark::Mark;
-use thalweg::terrain::{Cells, Terrain};
+use thalweg_core::terrain::{Cells, Terrain};
+use thalweg_render::products::agreement::agreement;
+use thalweg_sim::plan::Turn;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::recipe::strokes::{Stroke, Tool};
+use thalweg_sim::run::Run;
+use thalweg_sim::run::mark::Mark;
 
 const HEAD: &str = "extent = [2560.0, 1280.0]\ncoarsest = 32\nseed = 4\nedges = \"open\"\n";
 
@@ -323,16 +323,16 @@ fn a_stage_that_has_not_run_changes_nothing_of_finer_base_ground() {
 fn a_mask_may_be_as_large_as_any_level_or_larger() {
     let folder = tempfile::tempdir().unwrap();
     let with_mask = |cells: usize, size: [usize; 2]| {
-        let mask = Terrain::new(thalweg::terrain::grid::Grid::new(size, 1.0).unwrap());
-        let half = thalweg::terrain::field::Field::generate(size, |_, j| if 2 * j < size[1] { 1.0 } else { 0.0 });
+        let mask = Terrain::new(thalweg_core::terrain::grid::Grid::new(size, 1.0).unwrap());
+        let half = thalweg_core::terrain::field::Field::generate(size, |_, j| if 2 * j < size[1] { 1.0 } else { 0.0 });
         let path = folder.path().join("mask.tif");
-        thalweg::io::terrain::save_layer(&path, &mask, "erodibility", &Cells::Float(half)).unwrap();
+        thalweg_io::terrain::save_layer(&path, &mask, "erodibility", &Cells::Float(half)).unwrap();
         let given = STAGES.replace("deposition = 0.5", "layers = { erodibility = \"mask.tif\" }");
         let mut recipe = Recipe::parse(&format!("{HEAD}cells = {cells}\n{given}")).unwrap();
         recipe.folder = folder.path().into();
         let mut run = Run::new(recipe)?;
         while run.step()?.is_some() {}
-        Ok::<_, thalweg::Error>(run.terrain().clone())
+        Ok::<_, thalweg_core::base::error::Error>(run.terrain().clone())
     };
     // The mask has the same two halves at every size: from its own or more cells each level's is the same to the bit.
     let own = with_mask(64, [32, 64]).unwrap();

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::support::finish_run;
-use thalweg::Result;
-use thalweg::Run;
-use thalweg::given::springs::{SPRINGS, Spring};
-use thalweg::recipe::Recipe;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::{Cells, RAIN};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::{Cells, RAIN};
+use thalweg_noise::given::springs::{SPRINGS, Spring};
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 const RECIPE: &str = r#"
 extent = [600, 400]
@@ -41,7 +41,7 @@ fn step(run: &mut Run, times: usize) {
 }
 
 fn set(run: &mut Run, label: &str, parameter: &str, value: &str) -> Result<()> {
-    run.set(label, parameter, &thalweg::declare::params::typed(value))
+    run.set(label, parameter, &thalweg_core::declare::params::typed(value))
 }
 
 /// Steps until `n` of the stage `label` are taken.

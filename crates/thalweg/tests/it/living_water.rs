@@ -1,19 +1,19 @@
 //! Streams, lakes, soils and trees together: what must be so when they shape each other.
 
 use crate::support::terrain_on;
-use thalweg::Result;
-use thalweg::base::rng::Key;
-use thalweg::flow::Land;
-use thalweg::flow::depressions::Hierarchy;
-use thalweg::given::soils::{number, strata};
-use thalweg::given::springs::{self, Spring};
-use thalweg::model::{Budget, Model, Tick};
-use thalweg::models;
-use thalweg::process::forest::{Forest, TREES};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{Cells, DISCHARGE, POOL, SOIL, Terrain};
+use thalweg_core::base::error::Result;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{Cells, DISCHARGE, POOL, SOIL, Terrain};
+use thalweg_flow::Land;
+use thalweg_flow::depressions::Hierarchy;
+use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::models;
+use thalweg_models::process::forest::{Forest, TREES};
+use thalweg_noise::given::soils::{number, strata};
+use thalweg_noise::given::springs::{self, Spring};
 
 use crate::widths::widths;
 

@@ -1,4 +1,4 @@
-//! Laws of refinement of finite reach ([`thalweg::local`]), tried as a stranger would: on the heights and receivers that come out, with
+//! Laws of refinement of finite reach ([`thalweg_refine`]), tried as a stranger would: on the heights and receivers that come out, with
 //! methods of the test's own.
 
 use std::cmp::Reverse;
@@ -8,21 +8,22 @@ use std::sync::Arc;
 use crate::long;
 use crate::support::{build_preset, preset_recipe, run_recipe, shared_preset, terrain_on, with_threads};
 use rayon::prelude::*;
-use thalweg::base::rng::Key;
-use thalweg::flow::{D8, OUT};
-use thalweg::local::{
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_flow::{D8, OUT};
+use thalweg_models::model::{Local, Model};
+use thalweg_models::models::coast::Coast;
+use thalweg_models::models::droplets::Droplets;
+use thalweg_models::models::dunes::Dunes;
+use thalweg_noise::strata::{BedSettings, Beds, Risen, StandingBeds, Strike};
+use thalweg_refine::{
     Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rules, Sand, needed, refine, refine_with_ledger,
     tile,
 };
-use thalweg::model::{Local, Model};
-use thalweg::models::coast::Coast;
-use thalweg::models::droplets::Droplets;
-use thalweg::models::dunes::Dunes;
-use thalweg::products::measure::{MeasureSettings, measure, specs};
-use thalweg::strata::{BedSettings, Beds, Risen, StandingBeds, Strike};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::grid::Edge;
-use thalweg::{Field, Grid, Height, Terrain};
+use thalweg_render::products::measure::{MeasureSettings, measure, specs};
 
 /// Sums of cosines of hashed directions, an octave after the other: rough ground of its own making.
 fn rough(size: [usize; 2], cell: f64, relief: f64, seed: u64) -> Field<f64> {
@@ -1049,7 +1050,7 @@ fn a_local_build_is_like_the_global_one() {
         let global = build_preset(name, 512, Some(seed));
         let (frame, first) = LocalWindow::bent(&shared_preset(name, 128, Some(seed)), &Rules::default()).unwrap();
         let rules = preset_recipe(name, 128, Some(seed)).local(frame.cell).rules;
-        let window = wholes(&frame, &rules, thalweg::local::key(seed), &first, 2).pop().unwrap();
+        let window = wholes(&frame, &rules, thalweg_refine::key(seed), &first, 2).pop().unwrap();
         let local = Terrain { ground: window.ground, ..Terrain::new(global.grid.clone()) };
         let [global, local] = [&global, &local].map(|terrain| measure(terrain, &MeasureSettings::default()).unwrap());
         for measured in LIKE {

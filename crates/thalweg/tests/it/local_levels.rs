@@ -2,12 +2,14 @@
 
 use crate::long;
 use crate::support::{finish_run, run_recipe, with_threads};
-use thalweg::flow::D8;
-use thalweg::local::{LocalWindow, Rules};
-use thalweg::model::{Budget, Local};
-use thalweg::recipe::{Beyond, Coarsest, Levels, LocalFrom};
-use thalweg::terrain::Cells;
-use thalweg::{Recipe, Run, Terrain, World, presets};
+use thalweg_core::terrain::{Cells, Terrain};
+use thalweg_flow::D8;
+use thalweg_models::model::{Budget, Local};
+use thalweg_refine::{LocalWindow, Rules};
+use thalweg_sim::presets;
+use thalweg_sim::recipe::{Beyond, Coarsest, Levels, LocalFrom, Recipe};
+use thalweg_sim::run::Run;
+use thalweg_sim::world::World;
 
 /// A recipe whose first level is solved quickly.
 fn text(cells: usize, more: &str) -> String {
@@ -193,10 +195,10 @@ fn rules_come_of_the_stages() {
         assert!(recipe.local_forms().iter().any(|(_, form)| form.is_some()), "{} has no local form", recipe.name);
     }
     // Every model's local form holds over the whole range of its parameters.
-    for mut model in thalweg::models::all() {
+    for mut model in thalweg_models::models::all() {
         let owner = model.about().name;
         for param in model.declared() {
-            let thalweg::declare::params::ParamKind::Number { min, max } = param.kind else { continue };
+            let thalweg_core::declare::params::ParamKind::Number { min, max } = param.kind else { continue };
             let before = model.get(param.name).unwrap();
             for value in [min, max, 0.5 * (min + max)] {
                 model.set(owner, param.name, &value.into()).unwrap();
@@ -275,7 +277,7 @@ fn the_global_level_is_as_fine_as_stages_ask_for() {
     }
 }
 
-const METRE: i32 = thalweg::terrain::height::UNITS as i32;
+const METRE: i32 = thalweg_core::terrain::height::UNITS as i32;
 
 /// From every cell of a build its own receivers lead down to the sea, the rim or an outlet, over lakes at their level.
 fn assert_drains(name: &str, terrain: &Terrain) {
@@ -323,7 +325,7 @@ fn assert_drains(name: &str, terrain: &Terrain) {
 /// Each preset, on two local levels; what of its stages goes on there stands in the report.
 #[test]
 fn every_preset_has_local_levels_that_drain_or_says_why_not() {
-    use thalweg::recipe::When;
+    use thalweg_sim::recipe::When;
     for preset in presets::PRESETS {
         let (name, mut recipe) = (preset.name, preset.recipe().unwrap());
         let Some(extent) = recipe.extent() else {
@@ -345,7 +347,7 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
         let beyond = Beyond::Local { from: LocalFrom::Cells(least) };
         recipe.set_levels(Levels { coarsest: Coarsest::None, beyond }).unwrap();
         let begun = std::time::Instant::now();
-        if recipe.edges.contains(&thalweg::terrain::grid::Edge::Looped) {
+        if recipe.edges.contains(&thalweg_core::terrain::grid::Edge::Looped) {
             let error = Run::check(&recipe).unwrap_err().to_string();
             assert!(error.contains("local levels know no looped ones"), "{name}: {error}");
             continue;

@@ -2,19 +2,20 @@
 //! is the law `loops` of laws.rs, for every model that says so; that flow over them is what it is said to be, flow/main.rs.
 
 use crate::support::{finish_run, run_recipe, with_threads};
-use thalweg::base::rng::Key;
-use thalweg::flow::{D8, Drainage, Land};
-use thalweg::laws::LAWS;
-use thalweg::model::{Family, Model, Tick};
-use thalweg::models::stream_power::{Area, StreamPower};
-use thalweg::models::{self, hillslope::Hillslope};
-use thalweg::presets;
-use thalweg::recipe::{Coarsest, Recipe};
-use thalweg::run::tiles;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid, SIDES, Topology};
-use thalweg::world::World;
-use thalweg::{Run, Terrain};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid, SIDES, Topology};
+use thalweg_flow::{D8, Drainage, Land};
+use thalweg_models::model::{Family, Model, Tick};
+use thalweg_models::models;
+use thalweg_models::models::hillslope::Hillslope;
+use thalweg_models::models::stream_power::{Area, StreamPower};
+use thalweg_sim::laws::LAWS;
+use thalweg_sim::presets;
+use thalweg_sim::recipe::{Coarsest, Recipe};
+use thalweg_sim::run::{Run, tiles};
+use thalweg_sim::world::World;
 
 /// Edges of which rows, and columns, are looped, and the others open.
 fn edges(looped: [bool; 2]) -> [Edge; 4] {
@@ -121,7 +122,7 @@ fn recipes_say_which_sides_are_looped() {
     let again = Recipe::parse(&text).unwrap();
     assert_eq!(again.edges, edges([false, true]));
     assert_eq!(again.to_toml(), text);
-    let schema = thalweg::recipe::schema(&models::Models::default());
+    let schema = thalweg_sim::recipe::schema(&models::Models::default());
     assert!(schema.to_string().contains("\"looped\""));
 
     let recipe = |edges: &str, rest: &str| format!("extent = [4000.0, 3000.0]\ncells = 80\nedges = {edges}\n{rest}");

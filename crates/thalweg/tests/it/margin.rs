@@ -2,11 +2,11 @@
 
 use crate::support::{finish_run, run_recipe};
 use proptest::prelude::*;
-use thalweg::Run;
-use thalweg::products::measure::measure;
-use thalweg::recipe::Recipe;
-use thalweg::terrain::grid::Edge;
-use thalweg::terrain::{Cells, Terrain};
+use thalweg_core::terrain::grid::Edge;
+use thalweg_core::terrain::{Cells, Terrain};
+use thalweg_render::products::measure::measure;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 const NOISE: &str = "[[stage]]\nmodel = \"gradient_noise\"\nlabel = \"hills\"\namplitude = 200.0\nwavelength = 900.0\n";
 

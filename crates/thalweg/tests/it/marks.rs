@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::support::finish_run;
 use proptest::prelude::*;
-use thalweg::Run;
-use thalweg::recipe::Recipe;
-use thalweg::recipe::strokes::{Stroke, Tool};
-use thalweg::run::mark::Mark;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::recipe::strokes::{Stroke, Tool};
+use thalweg_sim::run::Run;
+use thalweg_sim::run::mark::Mark;
 
 /// A stage of the tests' recipes: a model, a parameter's value, strokes by step and place.
 #[derive(Debug, Clone)]

@@ -8,15 +8,15 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
 use crate::long;
-use thalweg::base::rng::Key;
-use thalweg::declare::params::{Param, ParamKind, Value};
-use thalweg::model::{Budget, Model, Tick};
-use thalweg::models;
-use thalweg::models::glacier::ICE;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{CellType, Cells, LOOSE, LayerSpec, POOL, Terrain, WATER};
+use thalweg_core::base::rng::Key;
+use thalweg_core::declare::params::{Param, ParamKind, Value};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{CellType, Cells, LOOSE, LayerSpec, POOL, Terrain, WATER};
+use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::models;
+use thalweg_models::models::glacier::ICE;
 
 /// Parameters that a case may set: more than any model has.
 const PARAMETERS: usize = 64;

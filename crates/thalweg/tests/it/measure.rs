@@ -3,13 +3,13 @@
 use std::f64::consts::PI;
 
 use crate::support::{elevation_model_path, terrain_on, with_threads};
-use thalweg::base::rng::Key;
-use thalweg::flow::{Land, accumulate, d8, downstream, fill};
-use thalweg::products::measure::{MeasureSettings, Measures, measure, sheet, specs};
-use thalweg::terrain::Terrain;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::Height;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::{Land, accumulate, d8, downstream, fill};
+use thalweg_render::products::measure::{MeasureSettings, Measures, measure, sheet, specs};
 
 /// Ground of the given heights in metres over metres eastward and northward of the south-west cell.
 fn terrain(size: [usize; 2], cell: f64, z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
@@ -187,7 +187,7 @@ fn sea_is_no_land() {
 #[test]
 fn a_real_model_is_as_nature_is() {
     let path = elevation_model_path();
-    let real = thalweg::io::load(path, &Default::default()).unwrap().terrain;
+    let real = thalweg_io::load(path, &Default::default()).unwrap().terrain;
     let found = measured(&real);
     for (name, [from, to]) in [
         ("concavity", [0.3, 0.7]),
@@ -218,10 +218,12 @@ fn a_real_model_is_as_nature_is() {
 /// Measures by rows are those of memory, to the bit; what needs the whole map is left out, and says so.
 #[test]
 fn by_rows_as_in_memory() {
-    use thalweg::base::rng::Key;
-    use thalweg::products::measure::{MeasureSettings, measure, measure_rows};
-    use thalweg::terrain::CellRect;
-    use thalweg::{Field, Grid, Height, Terrain};
+    use thalweg_core::base::rng::Key;
+    use thalweg_core::terrain::field::Field;
+    use thalweg_core::terrain::grid::Grid;
+    use thalweg_core::terrain::height::Height;
+    use thalweg_core::terrain::{CellRect, Terrain};
+    use thalweg_render::products::measure::{MeasureSettings, measure, measure_rows};
 
     for seed in 0..14u64 {
         let number = |of: &str, n: u64| Key::new(seed, of).bits() % n;

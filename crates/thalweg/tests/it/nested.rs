@@ -1,14 +1,16 @@
 //! The tree of depressions: against the hierarchy that is made along directions, against the table of lakes, and on ground worked by hand.
 
-use thalweg::base::rng::Key;
-use thalweg::flow::depressions::{Depression, Hierarchy};
-use thalweg::flow::{Drainage, Land};
-use thalweg::io::atomic;
-use thalweg::io::depression_file::DepressionFile;
-use thalweg::products::lakes::lakes;
-use thalweg::products::nested::{NestedDepression, nested};
-use thalweg::terrain::grid::Edge;
-use thalweg::{Field, Grid, Height, Terrain};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::depressions::{Depression, Hierarchy};
+use thalweg_flow::{Drainage, Land};
+use thalweg_io::atomic;
+use thalweg_io::depression_file::DepressionFile;
+use thalweg_render::products::lakes::lakes;
+use thalweg_render::products::nested::{NestedDepression, nested};
 
 fn tree(terrain: &Terrain) -> Vec<NestedDepression> {
     let land = Land::of(terrain);

@@ -1,12 +1,12 @@
 //! Outlets for all land, over random grounds: what drains, what is a lake, and what it costs.
 
 use crate::long;
-use thalweg::base::rng::Key;
-use thalweg::flow::outlets::{Lakes, Outlets, drains, outlets};
-use thalweg::flow::{Land, Part, fill};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::{Height, UNITS};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::outlets::{Lakes, Outlets, drains, outlets};
+use thalweg_flow::{Land, Part, fill};
 
 /// Ground of hills, hollows and roughness; some of it closed, with cells without data, sea, and water that stands in it.
 struct Ground {

@@ -4,15 +4,20 @@ use std::path::Path;
 
 use crate::support::finish_run;
 use serde_json::Value;
-use thalweg::laws::LAWS;
-use thalweg::model::{About, Budget, Family, Stepper, Tick};
-use thalweg::models::{Models, manual};
-use thalweg::pictures::ramps::Ramp;
-use thalweg::products::overlay::{Colours, Overlay};
-use thalweg::recipe::schema;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::{Cells, Hue, LayerOverlay, LayerSpec, Mass, ReadBack, Terrain};
-use thalweg::{Grid, Height, Model, Recipe, Result, Run, params, world_folder};
+use thalweg_core::base::error::Result;
+use thalweg_core::params;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, Hue, LayerOverlay, LayerSpec, Mass, ReadBack, Terrain};
+use thalweg_export::world_folder;
+use thalweg_models::model::{About, Budget, Family, Model, Stepper, Tick};
+use thalweg_models::models::{Models, manual};
+use thalweg_render::pictures::ramps::Ramp;
+use thalweg_render::products::overlay::{Colours, Overlay};
+use thalweg_sim::laws::LAWS;
+use thalweg_sim::recipe::{Recipe, schema};
+use thalweg_sim::run::Run;
 
 #[path = "../../examples/own_model.rs"]
 #[allow(dead_code, reason = "its `main` is run as an example")]
@@ -68,7 +73,7 @@ fn a_name_is_taken_once() {
     assert!(Models::default().with::<manual::Manual>().is_err());
 }
 
-thalweg::params! {
+thalweg_core::params! {
     /// A model whose parameter would be lost: every stage has a key of that name.
     pub struct Lost {
         /// Never read.

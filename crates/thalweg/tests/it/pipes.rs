@@ -1,16 +1,16 @@
 //! Shallow water on a grid of pipes: rest, ledgers, waves, dam breaks, rivers, and what may go wrong.
 
 use crate::support::terrain_on;
-use thalweg::Run;
-use thalweg::base::rng::Key;
-use thalweg::io::{SaveOptions, save, save_layer};
-use thalweg::model::{Budget, Model, Tick};
-use thalweg::models::pipes::{FlowArea, PIPE_X, Pipes, Shower, Transport, VELOCITY_X};
-use thalweg::recipe::Recipe;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{Cells, Column, LOOSE, RAIN, SUSPENDED, Table, Terrain, WATER};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, Column, LOOSE, RAIN, SUSPENDED, Table, Terrain, WATER};
+use thalweg_io::{SaveOptions, save, save_layer};
+use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::models::pipes::{FlowArea, PIPE_X, Pipes, Shower, Transport, VELOCITY_X};
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 const SEED: u64 = 7;
 
@@ -408,11 +408,11 @@ fn rapid_water_digs_and_slow_water_lays_down() {
         run(&Pipes { rain: 1_000.0, seconds: 120.0, ..model }, &mut land).eroded
     };
     let plain = dug(&|_| {}, Pipes::default());
-    let layer = |spec: &'static thalweg::terrain::LayerSpec, value: f32| {
+    let layer = |spec: &'static thalweg_core::terrain::LayerSpec, value: f32| {
         move |land: &mut Terrain| land.insert(spec, Cells::Float(Field::new([15, 80], value))).unwrap()
     };
-    assert!(dug(&layer(&thalweg::terrain::HARDNESS, 0.8), Pipes::default()) < plain / 2);
-    assert_eq!(dug(&layer(&thalweg::terrain::PROTECT, 1.0), Pipes::default()), 0);
+    assert!(dug(&layer(&thalweg_core::terrain::HARDNESS, 0.8), Pipes::default()) < plain / 2);
+    assert_eq!(dug(&layer(&thalweg_core::terrain::PROTECT, 1.0), Pipes::default()), 0);
     assert_eq!(dug(&|_| {}, Pipes { rock: 0.0, ..Pipes::default() }), 0);
     let deep = Cells::Height(Field::new([15, 80], Height::from_metres(100.0).unwrap()));
     assert!(dug(&|land| land.insert(&LOOSE, deep.clone()).unwrap(), Pipes::default()) > plain);
@@ -515,7 +515,7 @@ fn a_recipe_gives_pipes_their_water_from_a_file_or_an_earlier_stage() {
         assert_eq!(Recipe::parse(&recipe.to_toml()).unwrap().hash(), recipe.hash());
         let mut run = Run::new(recipe).unwrap();
         while run.step()?.is_some() {}
-        Ok::<_, thalweg::Error>(run)
+        Ok::<_, thalweg_core::base::error::Error>(run)
     };
     let still = "[[stage]]\nmodel = \"pipes\"\nrain = 0\nevaporation = 0\ncapacity = 0\nseconds = 60\n";
     let run = built(&format!("{still}layers = {{ water = \"lake.tif\" }}\n")).unwrap();

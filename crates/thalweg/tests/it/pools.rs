@@ -1,14 +1,14 @@
 //! Living pools, against volumes counted cell by cell, against water poured at once, and against building anew.
 
 use crate::support::with_threads;
-use thalweg::base::rng::Key;
-use thalweg::flow::depressions::OUTSIDE;
-use thalweg::flow::pools::{Arrival, Overflow, PoolKind, PoolRules, Pools, Settled, Stock};
-use thalweg::flow::spill::fill_spill_merge;
-use thalweg::flow::{Land, Part, d8};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::Height;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::depressions::OUTSIDE;
+use thalweg_flow::pools::{Arrival, Overflow, PoolKind, PoolRules, Pools, Settled, Stock};
+use thalweg_flow::spill::fill_spill_merge;
+use thalweg_flow::{Land, Part, d8};
 
 /// What a land is made of.
 #[derive(Clone)]

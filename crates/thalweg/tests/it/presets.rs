@@ -2,13 +2,13 @@
 
 use crate::support::shared_preset;
 use crate::{long, same};
-use thalweg::flow::{Land, outlets};
-use thalweg::products::agreement::agreement;
-use thalweg::products::slope::gradient;
-use thalweg::recipe::{Coarsest, Recipe};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{POOL, Terrain};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{POOL, Terrain};
+use thalweg_flow::{Land, outlets};
+use thalweg_render::products::agreement::agreement;
+use thalweg_render::products::slope::gradient;
+use thalweg_sim::recipe::{Coarsest, Recipe};
 
 /// The goal's bound; docs/benchmarks.md has the figures at the goal's sizes, 512 and 1024 cells.
 const BOUND: f64 = 0.95;

@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use thalweg::Error;
-use thalweg::base::rng::Key;
-use thalweg::declare::params::{ParamKind, Value, Written};
-use thalweg::models;
-use thalweg::pictures::ramps::RAMPS;
-use thalweg::recipe::strokes::{Stroke, Tool};
-use thalweg::recipe::{self, Coarsest, From, LayerSource, Recipe, Start, When};
-use thalweg::rocks;
-use thalweg::terrain::grid::Edge;
+use thalweg_core::base::error::Error;
+use thalweg_core::base::rng::Key;
+use thalweg_core::declare::params::{ParamKind, Value, Written};
+use thalweg_core::terrain::grid::Edge;
+use thalweg_models::{models, rocks};
+use thalweg_render::pictures::ramps::RAMPS;
+use thalweg_sim::recipe::strokes::{Stroke, Tool};
+use thalweg_sim::recipe::{self, Coarsest, From, LayerSource, Recipe, Start, When};
 
 const GOOD: &str = r#"
 name = "island"

@@ -4,24 +4,24 @@ use std::sync::LazyLock;
 
 use crate::long;
 use crate::support::{elevation_model_path, run_recipe, shared_preset, terrain_on};
-use thalweg::base::rng::Key;
-use thalweg::flow::breach::Limits;
-use thalweg::flow::{Drainage, Land};
-use thalweg::given::springs;
-use thalweg::io::rivers::{read_network, save_network};
-use thalweg::io::terrain::{LoadOptions, load};
-use thalweg::model::{Model, Tick};
-use thalweg::models::river_network::{Method, RiverNetwork};
-use thalweg::recipe::Recipe;
-use thalweg::recipe::tables::Tables;
-use thalweg::rivers::check::check;
-use thalweg::rivers::sampled::{self, Sampling};
-use thalweg::rivers::waypoints::MouthPlace;
-use thalweg::rivers::{Carved, Design, Mouth, Network, Pass, ReachEnd, River, RiverKind, Site, Source, carve, plan};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{Cells, HARDNESS, PROTECT, RAIN, Terrain};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, RAIN, Terrain};
+use thalweg_flow::breach::Limits;
+use thalweg_flow::{Drainage, Land};
+use thalweg_io::rivers::{read_network, save_network};
+use thalweg_io::terrain::{LoadOptions, load};
+use thalweg_models::model::{Model, Tick};
+use thalweg_models::models::river_network::{Method, RiverNetwork};
+use thalweg_noise::given::springs;
+use thalweg_rivers::check::check;
+use thalweg_rivers::sampled::{self, Sampling};
+use thalweg_rivers::waypoints::MouthPlace;
+use thalweg_rivers::{Carved, Design, Mouth, Network, Pass, ReachEnd, River, RiverKind, Site, Source, carve, plan};
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::recipe::tables::Tables;
 
 const CLOSED: [Edge; 4] = [Edge::Closed; 4];
 
@@ -473,7 +473,7 @@ fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str
     };
     let (mut under, mut count) = (0, 0);
     // Ribbons end over water.
-    let edges = thalweg::rivers::ribbon::edges(network, &carved.river, &carved.ground);
+    let edges = thalweg_rivers::ribbon::edges(network, &carved.river, &carved.ground);
     for (river, edges) in network.rivers.iter().zip(edges) {
         for (vertex, [y, x]) in
             river.vertices.iter().zip(edges).flat_map(|(vertex, sides)| sides.map(|side| (vertex, side)))
@@ -509,7 +509,7 @@ fn dense_networks_are_one_surface_and_let_the_land_drain() {
                 assert_eq!(checked(&terrain, &network, &carved), [""; 0], "{what}");
             }
             assert!(network.rivers.len() > 2, "{what}");
-            let share = thalweg::rivers::drained::of_terrain(&carved.ground, &terrain, Some(&network.lake));
+            let share = thalweg_rivers::drained::of_terrain(&carved.ground, &terrain, Some(&network.lake));
             assert!(share >= 0.99, "{what}: {share}");
         }
     }
@@ -524,7 +524,7 @@ fn the_checks_find_what_is_wrong() {
     save_network(folder.path(), &after, &network, &carved, None).unwrap();
     let whole = read_network(folder.path()).unwrap();
     assert!(whole.lakes.len() > 1 && whole.reaches.len() > 10, "{} {}", whole.lakes.len(), whole.reaches.len());
-    let fails = |name: &str, spoil: &dyn Fn(&mut thalweg::rivers::check::RiverFiles)| {
+    let fails = |name: &str, spoil: &dyn Fn(&mut thalweg_rivers::check::RiverFiles)| {
         let mut survey = whole.clone();
         spoil(&mut survey);
         let checks = check(&survey);
@@ -657,7 +657,7 @@ fn a_recipe_gives_mouths_and_passes() {
         ("{ mouths = 3 }", "mouths"),
         ("{ soils = [] }", "soils"),
     ] {
-        let made = Recipe::parse(&recipe(tables)).and_then(thalweg::Run::new);
+        let made = Recipe::parse(&recipe(tables)).and_then(thalweg_sim::run::Run::new);
         let error = made.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(word), "{tables}: {error}");
     }
@@ -734,7 +734,7 @@ fn waterfalls_stay_in_hard_rock_and_water_takes_protected_banks_last() {
         let field = Field::new(terrain.grid.size, hardness);
         let (network, _) = made_for(&Site { hardness: Some(&field), ..Site::of(Land::of(&terrain)) }, &design);
         let river = network.rivers.iter().max_by_key(|river| river.path.len()).unwrap();
-        let fall = |pair: &[thalweg::rivers::Vertex]| {
+        let fall = |pair: &[thalweg_rivers::Vertex]| {
             let apart = (pair[1].place[0] - pair[0].place[0]).hypot(pair[1].place[1] - pair[0].place[1]) * 20.0;
             if apart > 0.1 { (pair[0].surface.metres() - pair[1].surface.metres()) / apart } else { 0.0 }
         };

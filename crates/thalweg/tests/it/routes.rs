@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 use crate::support::with_threads;
-use thalweg::base::rng::Key;
-use thalweg::flow::basins::{basins, catchment};
-use thalweg::flow::breach::{Limits, breach};
-use thalweg::flow::infinity::{self, accumulate, angles, share};
-use thalweg::flow::{Land, PIT, Part, VOID, d8, downstream, fill};
-use thalweg::terrain::Terrain;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::{Height, UNITS};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_flow::basins::{basins, catchment};
+use thalweg_flow::breach::{Limits, breach};
+use thalweg_flow::infinity::{self, accumulate, angles, share};
+use thalweg_flow::{Land, PIT, Part, VOID, d8, downstream, fill};
 
 /// Random ground, some of it with closed edges, cells without data, sea, an outlet.
 struct Ground {

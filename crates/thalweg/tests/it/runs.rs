@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{finished, run_recipe};
-use thalweg::Run;
-use thalweg::io::{SaveOptions, save};
-use thalweg::models;
-use thalweg::recipe::Recipe;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Georeference, Grid};
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{Cells, HARDNESS, Terrain};
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Georeference, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, HARDNESS, Terrain};
+use thalweg_io::{SaveOptions, save};
+use thalweg_models::models;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 /// All that a checkpoint holds, over several tiles so that droplets wait between steps: loose ground, cells without data, layers of all three kinds, droplets under way.
 fn busy() -> Run {
@@ -162,7 +162,7 @@ fn checkpoint(folder: &Path) -> Vec<u8> {
     fs::read(file).unwrap()
 }
 
-fn take_up(folder: &Path, bytes: &[u8]) -> thalweg::Result<Run> {
+fn take_up(folder: &Path, bytes: &[u8]) -> thalweg_core::base::error::Result<Run> {
     let file = folder.join("other");
     fs::write(&file, bytes).unwrap();
     Run::resume(&file).map(|(run, _)| run)

@@ -1,10 +1,11 @@
 //! Compares builds of one preset at two resolutions. A test does it at small sizes, the bench at those of the goal.
 
-use thalweg::base::error::Error;
-use thalweg::presets::PRESETS;
-use thalweg::products::resample::reduce;
-use thalweg::products::statistics::correlation;
-use thalweg::{Field, Result, Terrain};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_render::products::resample::reduce;
+use thalweg_render::products::statistics::correlation;
+use thalweg_sim::presets::PRESETS;
 
 /// Names and texts of the presets, by name, but for those whose cells are a file's.
 pub fn presets() -> Vec<(String, String)> {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::long;
 use crate::support::{run_recipe, with_threads};
 use proptest::prelude::*;
-use thalweg::declare::params::Value;
-use thalweg::recipe::strokes::{Stroke, Tool};
-use thalweg::recipe::{Recipe, Start};
-use thalweg::run::Run;
-use thalweg::session::{Position, Session};
-use thalweg::sketch::{SketchFeature, SketchFrom, SketchKind};
-use thalweg::terrain::Terrain;
-use thalweg::terrain::grid::Edge;
+use thalweg_core::declare::params::Value;
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::grid::Edge;
+use thalweg_sim::recipe::strokes::{Stroke, Tool};
+use thalweg_sim::recipe::{Recipe, Start};
+use thalweg_sim::run::Run;
+use thalweg_sim::session::{Position, Session};
+use thalweg_sim::sketch::{SketchFeature, SketchFrom, SketchKind};
 
 /// Ground, creep of slopes, rain and a brook on two levels of cells, or on one.
 fn recipe(is_levelled: bool) -> Recipe {
@@ -66,7 +66,7 @@ fn edited(recipe: &Recipe, (what, at, by): (u8, usize, u32)) -> Recipe {
         3 => stage.label += "x",
         4 if !stage.strokes.is_empty() => drop(stage.strokes.remove(by as usize % stage.strokes.len())),
         5 => {
-            let copy = thalweg::recipe::Stage { label: name, ..stage.clone() };
+            let copy = thalweg_sim::recipe::Stage { label: name, ..stage.clone() };
             recipe.stages.insert(at, copy);
         }
         6 if recipe.stages.len() > 1 => drop(recipe.stages.remove(at)),
@@ -136,7 +136,7 @@ fn apply(session: &mut Session, act: &Act) {
 }
 
 /// Goes on by itself, as far as that goes.
-fn come(session: &mut Session) -> thalweg::Result<()> {
+fn come(session: &mut Session) -> thalweg_core::base::error::Result<()> {
     while session.is_going() {
         session.step()?;
     }

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use crate::long;
 use crate::support::{finish_run, run_recipe, with_threads};
-use thalweg::flow::{Drainage, Land};
-use thalweg::knobs::Knobs;
-use thalweg::sketch::{Sketch, SketchFeature, SketchFrom, SketchKind, SketchWorld};
-use thalweg::{Recipe, Run, Terrain};
+use thalweg_core::terrain::Terrain;
+use thalweg_flow::{Drainage, Land};
+use thalweg_sim::knobs::Knobs;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
+use thalweg_sim::sketch::{Sketch, SketchFeature, SketchFrom, SketchKind, SketchWorld};
 
 const WORLD: SketchWorld = SketchWorld { extent: [15360.0, 15360.0], sea_level: Some(0.0) };
 

@@ -3,18 +3,17 @@
 use std::path::Path;
 
 use crate::support::{finished, run_recipe};
-use thalweg::Run;
-use thalweg::base::rng::Key;
-use thalweg::given::soils::{Bed, Ground, SOILS, STRATA, Soil, add, kinds, soil, strata};
-use thalweg::io::terrain::save_layer;
-use thalweg::model::Model;
-use thalweg::models::soils::Soils;
-use thalweg::recipe::{self, Recipe};
-use thalweg::run::tiles;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{Cells, Terrain};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, Terrain};
+use thalweg_io::terrain::save_layer;
+use thalweg_models::model::Model;
+use thalweg_models::models::soils::Soils;
+use thalweg_noise::given::soils::{Bed, Ground, SOILS, STRATA, Soil, add, kinds, soil, strata};
+use thalweg_sim::recipe::{self, Recipe};
+use thalweg_sim::run::{Run, tiles};
 
 const RECIPE: &str = r#"
 extent = [900, 600]
@@ -75,7 +74,7 @@ fn a_recipe_s_tables_are_written_back_and_stay_with_the_terrain() {
     assert_eq!(kinds(terrain).unwrap().len(), 8);
     assert_eq!(Ground::of(terrain).unwrap().permeability[7], 0.0);
     assert!(numbers(terrain).as_slice().contains(&6), "the own kind lies where nothing else does");
-    assert_eq!(run.reports()[1].budget, thalweg::model::Budget::default());
+    assert_eq!(run.reports()[1].budget, thalweg_models::model::Budget::default());
 }
 
 #[test]
@@ -150,7 +149,7 @@ fn tables_go_to_models_that_keep_them() {
     assert!(with("distance = 100", "tables = { strata = [] }").contains("none exist"));
     assert!(with("], strata", "], springs = [], strata").contains("unknown input table `springs`"));
     assert!(with("hardness = 0.25", "hardness = 2").contains("strata[2].hardness = 2: allowed is 0 to 1"));
-    let schema = recipe::schema(&thalweg::models::Models::default());
+    let schema = recipe::schema(&thalweg_models::models::Models::default());
     let stages = schema["properties"]["stage"]["items"]["oneOf"].as_array().unwrap();
     let tables = |title: &str| {
         let stage = stages.iter().find(|stage| stage["title"] == title).unwrap();
@@ -170,12 +169,13 @@ fn tables_go_to_models_that_keep_them() {
 fn tiles_do_not_multiply_tables_without_places() {
     let land = Field::generate([90, 120], |i, j| Height::saturating((i * 3 % 50 + j) as f64));
     let mut terrain = Terrain::from_ground(Grid::new([90, 120], 15.0).unwrap(), land).unwrap();
-    let kind = thalweg::given::soils::KINDS[2].1;
+    let kind = thalweg_noise::given::soils::KINDS[2].1;
     add(&mut terrain, &[Soil { name: "ash".into(), kind }]).unwrap();
-    thalweg::given::soils::strata::set(&mut terrain, &[Bed { thickness: 9.0, hardness: 0.5, talus: 45.0 }]).unwrap();
+    thalweg_noise::given::soils::strata::set(&mut terrain, &[Bed { thickness: 9.0, hardness: 0.5, talus: 45.0 }])
+        .unwrap();
     let model = Soils { basin: 300.0, depth: 2.0, ..Soils::default() };
     let (mut whole, key) = (terrain.clone(), Key::new(1, "soils"));
-    let tick = thalweg::model::Tick { key, step: 0 };
+    let tick = thalweg_models::model::Tick { key, step: 0 };
     model.start(&whole.grid).unwrap().step(&mut whole, tick).unwrap();
     tiles::sweep(&model, &mut terrain, key, 40).unwrap();
     assert_eq!(terrain.tables[SOILS].len(), 1);

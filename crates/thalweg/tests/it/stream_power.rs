@@ -1,14 +1,14 @@
 //! Stream power against its steady states, and against what it must never do.
 
 use crate::support::terrain_on;
-use thalweg::base::rng::Key;
-use thalweg::flow::{D8, Land, accumulate, d8, downstream, fill};
-use thalweg::model::{Budget, Model, Tick};
-use thalweg::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
-use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{Cells, RAIN, Terrain};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{Cells, RAIN, Terrain};
+use thalweg_flow::{D8, Land, accumulate, d8, downstream, fill};
+use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
 
 /// Nothing but U and K·Aᵐ·Sⁿ, the same everywhere, along eight directions.
 fn bare() -> StreamPower {

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use crate::support::{finish_run, with_threads};
-use thalweg::Run;
-use thalweg::base::rng::Key;
-use thalweg::declare::params::Written;
-use thalweg::models::droplets::Droplets;
-use thalweg::recipe::Recipe;
-use thalweg::recipe::strokes::{Hand, Stroke, Tool};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{Cells, HARDNESS, PROTECT, RAIN, Terrain};
+use thalweg_core::base::rng::Key;
+use thalweg_core::declare::params::Written;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, RAIN, Terrain};
+use thalweg_models::models::droplets::Droplets;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::recipe::strokes::{Hand, Stroke, Tool};
+use thalweg_sim::run::Run;
 
 const RECIPE: &str = r#"
 extent = [600, 400]
@@ -168,7 +168,7 @@ fn stroke(tool: Tool, points: &[[f64; 2]], settings: &[(&str, f64)]) -> Stroke {
     stroke
 }
 
-fn act(stroke: &Stroke, terrain: &mut Terrain) -> thalweg::model::Budget {
+fn act(stroke: &Stroke, terrain: &mut Terrain) -> thalweg_models::model::Budget {
     let before = terrain.solid();
     let droplets = Droplets::default();
     let budget = stroke.act(terrain, &Hand { droplets: &droplets, key: Key::new(1, "hand") }).unwrap();
@@ -267,7 +267,7 @@ fn paint_makes_layers_that_models_heed() {
         let mut terrain = flat(90);
         terrain.nodata = Some(Field::generate([90, 90], |i, j| (i, j) == (45, 45)));
         let paint = stroke(tool, &[[450.0, 450.0]], &[("radius", 200.0), ("strength", 0.5), ("value", 0.25)]);
-        assert_eq!(act(&paint, &mut terrain), thalweg::model::Budget::default());
+        assert_eq!(act(&paint, &mut terrain), thalweg_models::model::Budget::default());
         let field = terrain.float(&spec).unwrap();
         assert!((field[(44, 45)] - (neutral + 0.25) / 2.0).abs() < 0.01, "half the way");
         assert_eq!((field[(45, 45)], field[(0, 0)]), (neutral, neutral));
@@ -396,7 +396,7 @@ fn a_muted_stage_is_as_if_it_were_not_there() {
 fn every_tool_is_declared() {
     let tools: Vec<Tool> = Tool::all().collect();
     assert_eq!(tools.len(), 9);
-    let schema = thalweg::recipe::schema(&thalweg::models::Models::default());
+    let schema = thalweg_sim::recipe::schema(&thalweg_models::models::Models::default());
     let known = schema["$defs"]["strokes"]["items"]["oneOf"].as_array().unwrap();
     for (tool, schema) in tools.iter().zip(known) {
         assert!(tool.meaning().ends_with('.') && Tool::named(tool.name()) == Some(*tool));
@@ -413,7 +413,7 @@ fn every_tool_is_declared() {
 #[test]
 fn the_ledger_closes_whatever_model_is_at_work() {
     let mut models = 0;
-    for model in thalweg::models::all().filter(|model| model.about().needs.is_empty()) {
+    for model in thalweg_models::models::all().filter(|model| model.about().needs.is_empty()) {
         let name = model.about().name;
         let key = Key::new(9, name);
         let size = [40, 50];

@@ -4,7 +4,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
-use thalweg::{Field, Grid, Height, Recipe, Run, Terrain, presets};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_sim::presets;
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 /// Returns the root folder of the repository.
 pub fn repository_root() -> PathBuf {

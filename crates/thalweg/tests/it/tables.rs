@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use thalweg::base::rng::Key;
-use thalweg::model::{Model, Tick};
-use thalweg::models;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{Column, LOOSE, Terrain};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Column, LOOSE, Terrain};
+use thalweg_models::model::{Model, Tick};
+use thalweg_models::models;
 
 fn tick(step: u32) -> Tick {
     Tick { key: Key::new(20_261_122, "tables"), step }

@@ -1,17 +1,20 @@
 //! Textures of presets: what covers ground lies where it is said to, sums to the whole, and holds no light.
 
 use crate::support::{shared_preset, with_threads};
-use thalweg::flow::hydraulic;
-use thalweg::pictures::light::{Sun, hillshade};
-use thalweg::products::normals::Depth;
-use thalweg::products::slope::gradient;
-use thalweg::products::textures::maps::flow;
-use thalweg::products::textures::{
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain};
+use thalweg_flow::hydraulic;
+use thalweg_models::rocks::Rock;
+use thalweg_render::pictures::light::{Sun, hillshade};
+use thalweg_render::products::normals::Depth;
+use thalweg_render::products::slope::gradient;
+use thalweg_render::products::textures::maps::flow;
+use thalweg_render::products::textures::{
     COUNT, GroundCover, MATERIALS, Material, SeenFrom, TextureOptions, TextureRules, Textures, least_river,
 };
-use thalweg::rocks::Rock;
-use thalweg::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL};
-use thalweg::{Field, Grid, Height, Terrain, presets};
+use thalweg_sim::presets;
 
 fn number(name: &str) -> usize {
     Material::find(name).unwrap()

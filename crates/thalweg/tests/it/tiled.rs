@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use crate::long;
 use crate::support::elevation_model_path;
-use thalweg::base::rng::Key;
-use thalweg::flow::streams::esri;
-use thalweg::io::features::save_lakes;
-use thalweg::io::lake_file::LakeFile;
-use thalweg::io::{LoadOptions, Samples, atomic, load};
-use thalweg::products::lakes::lakes;
-use thalweg::survey::{Survey, SurveyOptions};
-use thalweg::terrain::grid::{Edge, Georeference};
-use thalweg::terrain::{Cell, ChannelReach};
-use thalweg::terrain::{Lake, TileGrid};
-use thalweg::tiled::memory::drain_in_memory;
-use thalweg::tiled::{LayerRead, TileInput, TileLayer, drainage};
-use thalweg::{Field, Grid, Height, Terrain};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Georeference, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cell, ChannelReach, Lake, Terrain, TileGrid};
+use thalweg_export::survey::{Survey, SurveyOptions};
+use thalweg_flow::streams::esri;
+use thalweg_io::features::save_lakes;
+use thalweg_io::lake_file::LakeFile;
+use thalweg_io::{LoadOptions, Samples, atomic, load};
+use thalweg_render::products::lakes::lakes;
+use thalweg_tiled::memory::drain_in_memory;
+use thalweg_tiled::{LayerRead, TileInput, TileLayer, drainage};
 
 /// Units of a metre.
 const METRE: i32 = 65_536;

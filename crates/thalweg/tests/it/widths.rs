@@ -1,7 +1,7 @@
 //! How wide channels are on the ground: their area over the length of their middle line, place by place.
 
-use thalweg::flow::Neighbourhood;
-use thalweg::terrain::field::Field;
+use thalweg_core::terrain::field::Field;
+use thalweg_flow::Neighbourhood;
 
 /// Cells along a middle line over which a width is taken, on either side.
 const WINDOW: usize = 4;

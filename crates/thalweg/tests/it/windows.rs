@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use thalweg::io::{
+use thalweg_core::terrain::{Cell, CellRect};
+use thalweg_io::{
     Format, Head, Overviews, Raster, SampleType, Samples, TiffWindows, WindowedMap as _, decode, read, write, write_cog,
 };
-use thalweg::terrain::{Cell, CellRect};
 
 /// Random numbers (SplitMix64), begun by the clock; the seed is printed, and so shown where a test fails.
 struct Draw(u64);

@@ -1,4 +1,4 @@
-//! Laws of [`thalweg::world`]: any tile of any level, made alone, is that of the whole.
+//! Laws of [`thalweg_sim::world`]: any tile of any level, made alone, is that of the whole.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -8,13 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::long;
 use crate::support::{preset_recipe, run_recipe, terrain_on, with_threads};
 use rayon::prelude::*;
-use thalweg::base::rng::Key;
-use thalweg::local::{Frame, LocalWindow, Rules};
-use thalweg::terrain::CellRect;
-use thalweg::terrain::LakeRaster;
-use thalweg::terrain::grid::Edge;
-use thalweg::world::{Cache, Coarse, End, Watch, unwatched};
-use thalweg::{Error, Field, Grid, Height, Recipe, Result, Terrain, World};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::{Edge, Grid};
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{CellRect, LakeRaster, Terrain};
+use thalweg_refine::{Frame, LocalWindow, Rules};
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::world::{Cache, Coarse, End, Watch, World, unwatched};
 
 const OPEN: [Edge; 4] = [Edge::Open; 4];
 
@@ -65,7 +67,7 @@ fn whole(world: &World, seed: u64, level: u32) -> LocalWindow {
     for finer in 1..=level {
         let rect = world.frame().world(finer);
         let key = Key::new(seed, "local levels");
-        now = thalweg::local::refine(world.frame(), world.rules(), key, &now, rect).unwrap();
+        now = thalweg_refine::refine(world.frame(), world.rules(), key, &now, rect).unwrap();
     }
     now
 }
@@ -159,7 +161,7 @@ impl Coarse for Islands {
     }
 
     fn window(&self, rect: CellRect<i64>, _: Watch<'_>) -> Result<LocalWindow> {
-        thalweg::local::check_window(rect, self.frame.world(0))?;
+        thalweg_refine::check_window(rect, self.frame.world(0))?;
         self.asked.fetch_max(rect.size().iter().product::<usize>() as u64, Ordering::SeqCst);
         let at = |i: usize, axis: usize| (rect.start[axis] + i as i64).rem_euclid(64) as usize;
         let (ground, lakes) = (&self.square.ground, self.square.lakes.as_ref());
@@ -292,7 +294,7 @@ fn a_preview_is_the_build() {
 fn follow_from(world: &World, level: u32, [x, y]: [f64; 2], what: &str) -> (usize, bool) {
     let sea = world.frame().sea.map_or(f64::MIN, Height::metres);
     let mut way = world.follow(level, x, y).unwrap();
-    let mut before: Option<thalweg::world::Footing> = None;
+    let mut before: Option<thalweg_sim::world::Footing> = None;
     let mut is_land = false;
     for step in way.by_ref() {
         let step = step.unwrap();
@@ -520,7 +522,7 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
     let level = 2;
     let least = 2.0 * world.least_river(1);
     let tiles = shuffled(&world, level, 1);
-    let mut lines: Vec<(CellRect<i64>, Vec<thalweg::world::RiverLine>)> = vec![];
+    let mut lines: Vec<(CellRect<i64>, Vec<thalweg_sim::world::RiverLine>)> = vec![];
     for tile in &tiles {
         let rect = world.rect_of(level, *tile);
         lines.push((rect, world.rivers(level, rect, least).unwrap()));
@@ -528,9 +530,9 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
     let whole = world.window(level, world.frame().world(level)).unwrap();
     whole.check(world.frame()).unwrap();
     let all = world.rivers(level, whole.rect, least).unwrap();
-    let place = |v: &thalweg::world::RiverVertex| v.place.map(f64::to_bits);
+    let place = |v: &thalweg_sim::world::RiverVertex| v.place.map(f64::to_bits);
     // Each step of each line, by number: in tiles as in the whole.
-    let steps = |rivers: &[thalweg::world::RiverLine]| -> BTreeSet<(u64, [u64; 2], [u64; 2])> {
+    let steps = |rivers: &[thalweg_sim::world::RiverLine]| -> BTreeSet<(u64, [u64; 2], [u64; 2])> {
         rivers
             .iter()
             .flat_map(|river| river.vertices.windows(2).map(|pair| (river.id, place(&pair[0]), place(&pair[1]))))
@@ -573,7 +575,7 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
     for vertex in finer.iter().flat_map(|river| river.vertices.iter().map(move |v| (river.id, v))) {
         let coarse = all.iter().filter(|river| river.id == vertex.0).flat_map(|river| &river.vertices);
         let is_near =
-            |v: &thalweg::world::RiverVertex| (0..2).all(|a| (v.place[a] - vertex.1.place[a]).abs() <= 2.0 * width);
+            |v: &thalweg_sim::world::RiverVertex| (0..2).all(|a| (v.place[a] - vertex.1.place[a]).abs() <= 2.0 * width);
         count += 1;
         near += usize::from(coarse.into_iter().any(is_near));
     }
@@ -589,7 +591,7 @@ fn tiles_by_distance_cover_the_land_once() {
         let wanted = world.around(camera, 1e5, 4, detail).unwrap();
         let mut area = 0.0;
         for (number, one) in wanted.iter().enumerate() {
-            let metres = |w: &thalweg::world::Wanted| {
+            let metres = |w: &thalweg_sim::world::Wanted| {
                 let (rect, width) = (world.rect_of(w.level, w.tile), world.frame().width(w.level));
                 [rect.start, rect.end].map(|cell| cell.map(|x| x as f64 * width))
             };

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use crate::support::repository_root;
-use thalweg::models;
-use thalweg::recipe::{Coarsest, Recipe, When};
-use thalweg::{Height, Result, Run};
+use thalweg_core::base::error::Result;
+use thalweg_core::terrain::height::Height;
+use thalweg_models::models;
+use thalweg_sim::recipe::{Coarsest, Recipe, When};
+use thalweg_sim::run::Run;
 
 /// Cells on the long side, few enough for all recipes to run in seconds; and of the first of three levels.
 const CELLS: usize = 48;
@@ -136,7 +138,7 @@ fn every_model_has_a_recipe_and_every_such_recipe_its_model() {
     for name in &wanted {
         let path = recipes.get(name).unwrap_or_else(|| panic!("{name}.toml is missing"));
         let recipe = Recipe::read(path).unwrap();
-        let used = |stage: &thalweg::recipe::Stage| name.ends_with(&format!("/{}", stage.model.about().name));
+        let used = |stage: &thalweg_sim::recipe::Stage| name.ends_with(&format!("/{}", stage.model.about().name));
         assert!(recipe.stages.iter().any(used), "{name}.toml does not use its model");
     }
     for name in recipes.keys().filter(|name| name.starts_with("models/")) {

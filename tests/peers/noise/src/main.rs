@@ -9,9 +9,9 @@ use fastnoise_lite::{FastNoiseLite, FractalType, NoiseType};
 use libnoise::{Generator, Source};
 use noise::{Fbm, MultiFractal, NoiseFn, Perlin};
 use rustix::time::{ClockId, clock_gettime};
-use thalweg::Grid;
-use thalweg::base::rng::Key;
-use thalweg::noise::fractal::{Fractal, FractalSettings};
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::grid::Grid;
+use thalweg_noise::fractal::{Fractal, FractalSettings};
 
 const OCTAVES: u32 = 8;
 

@@ -6,21 +6,21 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use thalweg::base::names::{shown, to_text};
-use thalweg::io::apart::apart;
-use thalweg::io::atomic::atomic;
-use thalweg::io::output;
-use thalweg::products::agreement::{Agreement, agreement};
-use thalweg::products::measure::{MeasureSettings, Measures, measure as measured, sheet};
-use thalweg::terrain::Terrain;
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::base::names::{shown, to_text};
+use thalweg_core::terrain::Terrain;
+use thalweg_io::apart::apart;
+use thalweg_io::atomic::atomic;
+use thalweg_io::output;
+use thalweg_render::products::agreement::{Agreement, agreement};
+use thalweg_render::products::measure::{MeasureSettings, Measures, measure as measured, sheet};
 
 use self::table::{agreed, beside, table};
 use crate::args;
 use crate::console::{Voice, print};
 use crate::memory;
 use crate::terrains::{by_windows, input, sea_of, told_by_rows};
-use thalweg::world_folder::reads_of;
+use thalweg_export::world_folder::reads_of;
 use thalweg_store::MapRows;
 
 /// Measures one terrain, or two side by side.

@@ -1,7 +1,7 @@
 //! What `measure` prints where it is no JSON.
 
-use thalweg::products::agreement::Agreement;
-use thalweg::products::measure::{Group, Measure, Measures};
+use thalweg_render::products::agreement::Agreement;
+use thalweg_render::products::measure::{Group, Measure, Measures};
 
 /// How far two builds of one world agree, in lines.
 pub fn agreed(same: &Agreement) -> String {

@@ -5,8 +5,8 @@ use std::f64::consts::SQRT_2;
 use crate::products::measure::fit::quantile;
 use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Curve, Found, Measures, Scale, Spec, measures};
-use thalweg_core::terrain::ReachId;
 use thalweg_core::Cell;
+use thalweg_core::terrain::ReachId;
 
 pub(super) const SPECS: [Spec; 5] = measures! {
     /// 45° in dry and steep land, where floods over the ground cut; 72° in wet land, where groundwater does.

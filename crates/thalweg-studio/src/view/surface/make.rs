@@ -1,19 +1,19 @@
 //! A terrain is made ready: levels of water, light, cover, plants, patches.
 
-use thalweg::pictures::colour::srgb;
-use thalweg::pictures::light::{shadow, sky};
-use thalweg::pictures::paint::{MURKY, VEIL};
-use thalweg::pictures::perspective::exaggeration;
-use thalweg::pictures::relief::Relief;
-use thalweg::pictures::runoff;
-use thalweg::pictures::sample::{bilinear, quantile};
-use thalweg::pictures::water::Water;
-use thalweg::process::forest::Forest;
-use thalweg::products::overlay::{Overlay, OverlayLegend};
-use thalweg::products::textures::GroundCover;
-use thalweg::terrain::Terrain;
-use thalweg::terrain::field::{Field, Size};
-use thalweg::{Error, Result};
+use thalweg_core::base::error::{Error, Result};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_models::process::forest::Forest;
+use thalweg_render::pictures::colour::srgb;
+use thalweg_render::pictures::light::{shadow, sky};
+use thalweg_render::pictures::paint::{MURKY, VEIL};
+use thalweg_render::pictures::perspective::exaggeration;
+use thalweg_render::pictures::relief::Relief;
+use thalweg_render::pictures::runoff;
+use thalweg_render::pictures::sample::{bilinear, quantile};
+use thalweg_render::pictures::water::Water;
+use thalweg_render::products::overlay::{Overlay, OverlayLegend};
+use thalweg_render::products::textures::GroundCover;
 
 use crate::view::patches::Pyramid;
 use crate::view::surface::{DRY, HOLE, Natural, Surface, Wanted};

@@ -1,7 +1,7 @@
 //! Where a place, a cell or a ray meets a surface.
 
 use glam::{DVec3, Vec2, Vec3};
-use thalweg::pictures::sample::bilinear;
+use thalweg_render::pictures::sample::bilinear;
 
 use crate::view::space::{Ground, Ray};
 use crate::view::surface::{DRY, HOLE, Surface};

@@ -7,13 +7,13 @@ mod tests;
 
 use glam::vec3;
 use serde::{Deserialize, Serialize};
-use thalweg::pictures::light::Sun;
-use thalweg::products::overlay::{Overlay, OverlayLegend};
-use thalweg::products::textures::TextureRules;
-use thalweg::recipe::Recipe;
-use thalweg::rocks::Rock;
-use thalweg::terrain::Terrain;
-use thalweg::terrain::field::{Field, Size};
+use thalweg_core::terrain::Terrain;
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_models::rocks::Rock;
+use thalweg_render::pictures::light::Sun;
+use thalweg_render::products::overlay::{Overlay, OverlayLegend};
+use thalweg_render::products::textures::TextureRules;
+use thalweg_sim::recipe::Recipe;
 
 use crate::raw;
 use crate::view::patches::Pyramid;
@@ -43,7 +43,7 @@ impl Natural {
     }
 }
 
-thalweg::with_defaults! {
+thalweg_core::with_defaults! {
     /// What a surface is made for.
     #[derive(Debug, Clone)]
     pub struct Wanted<'a> {
@@ -53,7 +53,7 @@ thalweg::with_defaults! {
         pub least: usize = 0,
         /// Where the shadows fall from.
         pub sun: Sun = Sun::default(),
-        /// Factor on heights; what is not above 0 takes the one that fits: [`exaggeration`](thalweg::pictures::perspective::exaggeration).
+        /// Factor on heights; what is not above 0 takes the one that fits: [`exaggeration`](thalweg_render::pictures::perspective::exaggeration).
         pub exaggeration: f32 = 0.0,
         /// Data to be laid over the land.
         pub overlay: Option<Overlay> = None,

@@ -1,15 +1,15 @@
 //! Surfaces, by what is asked of them.
 
 use glam::{Vec3, vec3};
-use thalweg::models::Models;
-use thalweg::pictures::colour::srgb;
-use thalweg::products::overlay::Overlay;
-use thalweg::products::textures::GroundCover;
-use thalweg::recipe::Recipe;
-use thalweg::terrain::field::{Field, Size};
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
-use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
+use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::terrain::grid::Grid;
+use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Terrain};
+use thalweg_models::models::Models;
+use thalweg_render::pictures::colour::srgb;
+use thalweg_render::products::overlay::Overlay;
+use thalweg_render::products::textures::GroundCover;
+use thalweg_sim::recipe::Recipe;
 
 use crate::view::camera::Camera;
 use crate::view::space::{Bounds, Ray};

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use thalweg::base::rng::Key;
-use thalweg::flow::{D8, Directions, Land, OUT, PIT, Part, VOID};
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Edge;
-use thalweg::terrain::height::Height;
+use thalweg_core::base::rng::Key;
+use thalweg_core::terrain::field::Field;
+use thalweg_core::terrain::grid::Edge;
+use thalweg_core::terrain::height::Height;
+use thalweg_flow::{D8, Directions, Land, OUT, PIT, Part, VOID};
 
 /// What each cell is to water.
 pub fn parts(land: &Land<'_>) -> Field<Part> {
