@@ -1,7 +1,7 @@
 //! Where water goes on an elevation model: `cargo run --release --example drain_geotiff [INPUT.tif [FOLDER]]`.
 
-use thalweg::io::{LoadOptions, load, output};
-use thalweg::survey::{Survey, SurveyOptions};
+use thalweg::drainage::{Survey, SurveyOptions};
+use thalweg::io::{LoadOptions, load, make_folder};
 use thalweg::{Error, Result};
 
 fn main() -> Result<()> {
@@ -14,7 +14,7 @@ fn main() -> Result<()> {
     // Streams begin where a square kilometre comes together.
     let options = SurveyOptions { threshold: Some(1e6), ..SurveyOptions::default() };
     let survey = Survey::of(&loaded.terrain, &options, |_| {})?;
-    output::make_folder(&folder)?;
+    make_folder(&folder)?;
     survey.draft(&folder, &loaded.terrain, loaded.nodata)?.commit(&[])?;
 
     println!("{}, in {}", survey.summary(&loaded.terrain.grid), folder.display());

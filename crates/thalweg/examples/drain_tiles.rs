@@ -5,10 +5,9 @@
 use std::error::Error;
 use std::time::Instant;
 
-use thalweg::base::rng::Key;
-use thalweg::survey::{Survey, SurveyOptions};
-use thalweg::tiled::memory::drain_in_memory;
-use thalweg::{Field, Grid, Height, Terrain};
+use thalweg::drainage::{Survey, SurveyOptions, drain_in_memory};
+use thalweg::noise::Key;
+use thalweg::terrain::{Field, Grid, Height, Terrain};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut numbers = std::env::args().skip(1).map(|word| word.parse::<usize>());

@@ -1,7 +1,7 @@
 //! Erodes an array of heights and gets an array back: `cargo run --release --example erode_heights`.
 
-use thalweg::models::droplets::Droplets;
-use thalweg::{Grid, Recipe, Result, Run, Terrain};
+use thalweg::models::Droplets;
+use thalweg::prelude::*;
 
 fn main() -> Result<()> {
     // Heights in metres, row by row from the north-west: here an egg box on a slope.

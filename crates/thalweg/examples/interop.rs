@@ -9,12 +9,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
-use thalweg::flow::{Land, fill};
+use thalweg::flow::{Land, fill_depressions};
 use thalweg::io::{LoadOptions, SampleType, SaveOptions, load, read, save};
-use thalweg::terrain::Terrain;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
+use thalweg::terrain::{Field, Grid, Height, Terrain};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -72,7 +69,7 @@ fn print(path: &Path) -> Result<(), Box<dyn Error>> {
 /// Writes a model's filled surface, in 64 bits: exact.
 fn filled(path: &Path, output: &Path) -> Result<(), Box<dyn Error>> {
     let mut terrain = load(path, &LoadOptions::default())?.terrain;
-    terrain.ground = fill::fill(&Land::of(&terrain));
+    terrain.ground = fill_depressions(&Land::of(&terrain));
     let options = SaveOptions { sample: Some(SampleType::F64), nodata: Some(-9999.0), ..SaveOptions::default() };
     save(output, &terrain, &options)?;
     Ok(())

@@ -1,8 +1,7 @@
 //! A model of one's own in a recipe: `cargo run --release --example own_model`.
 
-use thalweg::laws::LAWS;
-use thalweg::model::{About, Budget, Family, Reach, Stepper, Tick};
-use thalweg::{Grid, Height, Model, Models, Recipe, Result, Run, Terrain, params};
+use thalweg::models::{About, Budget, Family, LAWS, Reach, Stepper, Tick};
+use thalweg::prelude::*;
 
 params! {
     /// Terraces: ground is drawn towards levels of one spacing, and steps stand between them.

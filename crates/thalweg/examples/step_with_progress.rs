@@ -1,12 +1,12 @@
 //! A run with progress, that stops when it is told to and goes on later: `cargo run --release --example step_with_progress`.
 
 use serde_json::Value;
-use thalweg::{Result, Run, presets};
+use thalweg::prelude::*;
 
 fn main() -> Result<()> {
-    let mut recipe = presets::find("canyon")?;
+    let mut recipe = find_preset("canyon")?;
     recipe.cells = 128;
-    let folder = tempfile::tempdir().map_err(thalweg::Error::io("a temporary folder", "make"))?;
+    let folder = tempfile::tempdir().map_err(Error::io("a temporary folder", "make"))?;
     let checkpoint = folder.path().join("checkpoint");
 
     // The first half: then somebody stops it.

@@ -6,9 +6,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use thalweg::local::LocalWindow;
-use thalweg::world::Wanted;
-use thalweg::{Result, World, presets};
+use thalweg::prelude::*;
+use thalweg::world::{LocalWindow, Wanted};
 
 /// Tiles that are asked for together.
 const AT_ONCE: usize = 8;
@@ -17,7 +16,7 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number = |n: usize, otherwise: u32| words.get(n).and_then(|word| word.parse().ok()).unwrap_or(otherwise);
     let (finest, frames) = (number(2, 5), number(3, 10));
-    let mut recipe = presets::find(words.first().map_or("hills", String::as_str))?;
+    let mut recipe = find_preset(words.first().map_or("hills", String::as_str))?;
     recipe.cells = number(1, 128) as usize;
 
     let world = World::open(&recipe)?.with_tiles(if recipe.cells < 256 { 64 } else { 512 })?;

@@ -1,13 +1,13 @@
-//! thalweg makes terrain and reads it: ground from noise or from an elevation model, erosion by many models over one
-//! ground, drainage, measures, and files for game engines and GIS.
+//! thalweg creates, erodes and analyses terrain. Elevation comes from noise or from an elevation model; many erosion
+//! models work on the same ground; drainage and measures are computed; results are written for game engines and GIS.
 //!
 //! A finished world in ten lines:
 //!
 //! ```
-//! use thalweg::{Result, Run, io, presets};
+//! use thalweg::{io, prelude::*};
 //!
 //! fn world(file: &str) -> Result<()> {
-//!     let mut recipe = presets::find("hills")?;
+//!     let mut recipe = find_preset("hills")?;
 //!     recipe.seed = 7;
 //! #   recipe.cells = 64;
 //!     let mut run = Run::new(recipe)?;
@@ -22,51 +22,52 @@
 //!
 //! # The tour
 //!
-//! - A [`Recipe`] says what is to be done: the world's extent in metres, its cells, its seed, and [stages](recipe::Stage), each a
-//!   model with parameters. It is read from TOML ([`Recipe::read`]), taken from the [`presets`], or made of one model
-//!   ([`Recipe::single`]).
-//! - A [`Run`] does it, step by step. The loop is yours, so progress, a pause, a stop and a live view are, too. Between any two steps
-//!   it can be saved to a file ([`Run::save`]) and taken up again ([`Run::resume`]) with the same bits to come.
-//! - A [`Session`] is a run that is watched, changed and gone back in: an edited recipe goes on from where it must, what is done by hand
-//!   is undone, memory stays within a bound.
-//! - A [`World`] has all levels of a recipe at once: [any tile of any level](World::tile) is made as it is asked for, the same bits in any order,
-//!   with [rivers](World::rivers) that all arrive and can be [followed](World::follow).
-//! - A [`Terrain`] is what a run works on and leaves: the ground, loose sediment upon it, and layers such as water or hardness, each a
-//!   [`Field`] over a [`Grid`]. It comes from numbers of your own ([`Terrain::from_metres`]), from a file ([`io::load`]: GeoTIFF, PNG,
-//!   NPY, ESRI ASCII, raw, SRTM) and goes into one ([`io::save`]).
-//! - A [`Model`] is what changes ground. The library's are in [`models`], each with its page: what happens, formula,
-//!   source. One of your own is a struct declared with [`params!`] and two small traits; with [`Models::with`](models::Models::with)
-//!   recipes know it by its name, and [`laws`] try it.
-//!   It may use [`noise`] (functions of the place), [`flow`], and [`process`]: digging to the unit, slopes, the scheduler of particles.
-//! - [`flow`] says where water goes: depressions, directions, accumulation, basins, streams. [`rivers`] puts rivers into ground that has
-//!   none. [`products`] are what is made of a terrain: measures, meshes, normal maps, lakes, other resolutions. [`pictures`] draws it.
-//! - A [`Survey`](survey::Survey) is all of that worked out on an elevation model in one call, with a folder of files for GIS. A
-//!   [world's folder](world_folder) holds what a finished run leaves: heights, layers, trees, water, map, recipe, report.
+//! - A [`Recipe`](recipe::Recipe) describes a world: its extent in metres, its number of cells, its seed, and its
+//!   [stages](recipe::Stage), each a model with parameters. Read one from TOML
+//!   ([`Recipe::read`](recipe::Recipe::read)), take a [preset](recipe::find_preset), or make one of a single model
+//!   ([`Recipe::single`](recipe::Recipe::single)).
+//! - A [`Run`](recipe::Run) executes a recipe step by step. The caller owns the loop and can therefore show progress,
+//!   pause, stop, or display the terrain while it changes. Between any two steps a run can be saved to a file
+//!   ([`Run::save`](recipe::Run::save)) and resumed ([`Run::resume`](recipe::Run::resume)); it then produces the same
+//!   bits.
+//! - A [`Session`](recipe::Session) is a run that can be edited and reversed. It continues from the earliest step that
+//!   an edited recipe changes, undoes user edits, and keeps its memory within a limit.
+//! - A [`World`](world::World) provides all levels of a recipe. It makes [any tile of any level](world::World::tile) on
+//!   request, with the same bits in any order. All of its [rivers](world::World::rivers) reach an end and can be
+//!   [followed](world::World::follow).
+//! - A [`Terrain`](terrain::Terrain) is the input and output of a run: the elevation, the loose sediment on it, and
+//!   layers such as water or hardness, each a [`Field`](terrain::Field) over a [`Grid`](terrain::Grid). Make one from
+//!   your own numbers ([`Terrain::from_metres`](terrain::Terrain::from_metres)) or load it from a file ([`io::load`]:
+//!   GeoTIFF, PNG, NPY, ESRI ASCII, raw, SRTM). Write it with [`io::save`].
+//! - A [`Model`](models::Model) changes a terrain. [`models`] holds those of the library, each with a page that states
+//!   its process, formula and source. A model of your own is a struct declared with [`params!`] and two small traits.
+//!   [`Models::with`](models::Models::with) makes it available to recipes by name, and [`LAWS`](models::LAWS) test it.
+//!   It may use [`noise`], [`flow`], and the processes in [`models`], for example hillslope diffusion and slope limits.
+//! - [`flow`] routes water over a terrain: depressions, directions, accumulation, basins, streams. [`drainage`]
+//!   computes all of that for an elevation model in one call ([`Survey`](drainage::Survey)) and writes a folder of
+//!   files for GIS. [`rivers`] plans and carves rivers on a terrain that has none.
+//! - [`render`] draws maps and views and makes meshes, textures and web map tiles. [`export`] writes folders: the
+//!   [finished world](export::write_world) with heights, layers, trees, water, map, recipe and report, or the files
+//!   that a game engine reads.
 //!
-//! Programs for each of these are in `examples/`: a preset, an array eroded, a model of one's own, the drainage of a GeoTIFF, a run
-//! with progress.
+//! The directory `examples/` has a program for each of these: building a preset, eroding an array, a model of your own,
+//! the drainage of a GeoTIFF, a run with progress, and tiles around a camera.
 //!
 //! # What is promised
 //!
-//! Heights are metres in fixed point ([`Height`]), so mass closes to the unit: every step returns a ledger
-//! ([`Budget`](model::Budget)), and ground after is ground before plus the ledger. A recipe gives the same bits for any number of
-//! threads, on any machine. The library prints nothing, asks nothing, owns no loop, and does not panic on input: what is wrong comes
-//! back as an [`Error`] that names the thing, its value and what is allowed.
+//! - Heights are metres in fixed point ([`Height`](terrain::Height)), so mass closes to the unit: every step returns a
+//!   mass balance ([`Budget`](models::Budget)), and the ground after a step equals the ground before it plus that
+//!   balance.
+//! - A recipe gives the same bits for any number of threads, on any machine.
+//! - The library prints nothing, asks the user nothing and runs no loop of its own.
+//! - The library does not panic on input. It returns an [`Error`] that names the thing, its value and the allowed
+//!   values.
 
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
-pub use thalweg_core::{Cell, CellRect, Error, Field, Grid, Height, Result, Terrain};
-pub use thalweg_core::{base, choice, declare, params, terrain, with_defaults};
-pub use thalweg_export::{export, survey, world_files, world_folder};
-pub use thalweg_flow as flow;
-pub use thalweg_io as io;
-pub use thalweg_models::{model, models, process, rocks};
-pub use thalweg_noise::{self as noise, given, strata};
-pub use thalweg_refine as local;
-pub use thalweg_render::{pictures, products, web};
-pub use thalweg_rivers as rivers;
-pub use thalweg_sim::{knobs, laws, plan, presets, recipe, run, session, sketch, world};
-pub use thalweg_tiled as tiled;
+pub use thalweg_core::base::error::{Error, Result};
+pub use thalweg_core::base::memory::{allow as limit_memory, room as check_memory};
+pub use thalweg_core::{choice, params};
 
 /// The programs of the README and of CONTRIBUTING are tests.
 #[cfg(doctest)]
@@ -74,9 +75,319 @@ pub use thalweg_tiled as tiled;
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Documents;
 
-pub use model::Model;
-pub use models::Models;
-pub use recipe::Recipe;
-pub use run::Run;
-pub use session::Session;
-pub use world::World;
+/// The types that almost every program uses: `use thalweg::prelude::*;`.
+pub mod prelude {
+    pub use crate::models::{Model, Models};
+    pub use crate::recipe::{Recipe, Run, Session, find_preset};
+    pub use crate::terrain::{Cell, CellRect, Field, Grid, Height, Terrain};
+    pub use crate::world::World;
+    pub use crate::{Error, Result, params};
+}
+
+/// Terrains, their grids and layers; measures of a terrain; resampling and cropping.
+///
+/// ```
+/// use thalweg::terrain::{Grid, Terrain, crop, CellRect};
+///
+/// let terrain = Terrain::from_metres(Grid::new([2, 3], 10.0)?, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])?;
+/// assert_eq!(terrain.ground[(1, 2)].metres(), 5.0);
+/// let east = crop(&terrain, CellRect::new([0, 1], [2, 2]))?;
+/// assert_eq!(east.ground[(1, 1)].metres(), 5.0);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+pub mod terrain {
+    pub use thalweg_core::terrain::field::{Field, Size};
+    pub use thalweg_core::terrain::grid::{Edge, Edges, Georeference, Grid, PixelIs};
+    pub use thalweg_core::terrain::height::{Height, NO_HEIGHT, UNITS};
+    pub use thalweg_core::terrain::{
+        Cell, CellRect, Cells, ChannelNetwork, ChannelReach, Coarser, Column, DISCHARGE, ERODIBILITY, Finer, GROUND,
+        HARDNESS, Hue, Hydraulics, LAYERS, LOOSE, Lake, LakeRaster, Layer, LayerOverlay, LayerSpec, LayerTraits,
+        Lifetime, Mass, POOL, PROTECT, RAIN, ReadBack, SOIL, Table, Terrain, TileGrid, UPLIFT, VectorPart, WATER,
+        WETNESS,
+    };
+    pub use thalweg_render::products::agreement::{Agreement, agreement};
+    pub use thalweg_render::products::measure::{Measure, MeasureSettings, Measures, measure, sheet as draw_measures};
+    pub use thalweg_render::products::resample::{crop, reduce, resample};
+}
+
+/// Noise as a function of the position in the world, and random numbers; bedding of rock.
+///
+/// ```
+/// use thalweg::noise::{Fractal, FractalSettings, Key};
+/// use thalweg::terrain::Grid;
+///
+/// let grid = Grid::new([64, 64], 30.0)?;
+/// let noise = Fractal::new(&FractalSettings::fbm(6, 1000.0, 0.5), None, Key::new(1, "example"), &grid);
+/// let mut row = vec![0.0; 64];
+/// noise.row(&grid, 0, &mut row);
+/// assert!(row.iter().all(|value| value.abs() < 2.0));
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+pub mod noise {
+    pub use thalweg_core::base::rng::Key;
+    pub use thalweg_noise::cellular::{Cellular, Distance};
+    pub use thalweg_noise::fractal::{Fractal, FractalKind, FractalSettings, Warp};
+    pub use thalweg_noise::strata::{BedSettings, Beds};
+}
+
+/// Flow routing: depressions, flow directions, accumulation, basins, streams. Pure functions over a
+/// [`Land`](flow::Land).
+///
+/// [`Drainage`](flow::Drainage) computes filling, directions and accumulation together; the functions compute one each.
+///
+/// ```
+/// use thalweg::flow::{Land, fill_depressions};
+/// use thalweg::terrain::{Grid, Terrain};
+///
+/// // A pit of 1 m in a slope that falls to the east; cells are 10 m wide.
+/// let heights = [9.0, 8.0, 7.0, 9.0, 5.0, 6.0, 9.0, 8.0, 7.0];
+/// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
+/// assert_eq!(fill_depressions(&Land::of(&terrain))[(1, 1)].metres(), 6.0);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+pub mod flow {
+    pub use thalweg_flow::accumulate::{
+        cells as count_upstream_cells, in_parts as weights_in_parts, order as upstream_order, weighted as accumulate,
+    };
+    pub use thalweg_flow::basins::{basins, catchment};
+    pub use thalweg_flow::breach::{Breached, Limits as BreachLimits, breach as breach_depressions};
+    pub use thalweg_flow::channels::trace_channels;
+    pub use thalweg_flow::d8::directions as route_d8;
+    pub use thalweg_flow::depressions::{Depression, Hierarchy};
+    pub use thalweg_flow::fill::fill as fill_depressions;
+    pub use thalweg_flow::hydraulic::{depth as stream_depth, width as stream_width};
+    pub use thalweg_flow::infinity::{accumulate as accumulate_d_infinity, angles as route_d_infinity};
+    pub use thalweg_flow::multiple::{Gathered, accumulate as accumulate_multiple};
+    pub use thalweg_flow::outlets::{Lakes as LakeLimits, Outlets, outlets as open_outlets};
+    pub use thalweg_flow::spill::{StandingWater, fill_spill_merge};
+    pub use thalweg_flow::streams::{
+        chi, esri as to_esri_codes, from_esri as from_esri_codes, ksn, outlet_distance, shreve, strahler, streams,
+        upstream_length,
+    };
+    pub use thalweg_flow::{D8, Directions, Drainage, Land, Neighbourhood, OUT, PIT, Part, VOID, downstream};
+}
+
+/// The drainage of an elevation model in one call ([`Survey`](drainage::Survey)), its lakes and streams, and the same
+/// tile by tile for models larger than memory ([`tile_passes`](drainage::tile_passes)).
+///
+/// ```
+/// use thalweg::drainage::{Survey, SurveyOptions, drain_in_memory};
+/// use thalweg::terrain::{Grid, Terrain};
+///
+/// let heights: Vec<f32> = (0..64 * 64).map(|k| ((k / 64) + (k % 64)) as f32).collect();
+/// let terrain = Terrain::from_metres(Grid::new([64, 64], 30.0)?, &heights)?;
+/// let options = SurveyOptions::default();
+/// let survey = Survey::of(&terrain, &options, |_| {})?;
+/// let by_tiles = drain_in_memory(&terrain, &options, 16, |_| {}, |_| {})?;
+/// assert_eq!(survey.channels, by_tiles.channels);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+pub mod drainage {
+    pub use thalweg_export::survey::{Phase, Summary, Survey, SurveyOptions};
+    pub use thalweg_render::products::lakes::lakes as outline_lakes;
+    pub use thalweg_render::products::nested::{NestedDepression, nested as nested_depressions};
+    pub use thalweg_render::products::streams::trace_streams;
+    pub use thalweg_render::products::wetness::{WetnessRules, wetness};
+    pub use thalweg_tiled::drainage::tile_passes;
+    pub use thalweg_tiled::memory::{Drained, drain_in_memory};
+    pub use thalweg_tiled::{Finding, Product, Summaries, TileInput, TileLayer, TileOutput, TilePass};
+}
+
+/// River networks: planned on a terrain's drainage, drawn as smooth lines, carved into the ground and checked.
+pub mod rivers {
+    pub use thalweg_rivers::check::{Check, RiverFiles, check as check_river_files};
+    pub use thalweg_rivers::waypoints::{MouthPlace, Waypoint};
+    pub use thalweg_rivers::{
+        Carved, Design, Mouth, Network, Pass, PlannedLake, ReachEnd, River, RiverKind, RiverReach, Site, Source,
+        Vertex, carve as carve_rivers, plan as plan_rivers,
+    };
+}
+
+/// Models of terrain and erosion, the traits and processes for a model of your own, and the tables of soils, strata and
+/// springs.
+///
+/// A model is a struct declared with [`params!`](crate::params) that implements [`Model`](models::Model); what it
+/// starts on a grid implements [`Stepper`](models::Stepper). CONTRIBUTING.md describes one from its declaration to its
+/// test.
+pub mod models {
+    pub use thalweg_core::declare::params::{Param, ParamKind, Parameters, Value, Written, typed as parse_value};
+    pub use thalweg_models::model::page::markdown as model_page;
+    pub use thalweg_models::model::{
+        About, Beside, Blend, Budget, Family, Growth, Local, Model, PlayedRole, Reach, Role, Stepper, Tick, YEAR,
+        give as set_parameters,
+    };
+    pub use thalweg_models::models::cellular_noise::CellularNoise;
+    pub use thalweg_models::models::climate::{Climate, Winds};
+    pub use thalweg_models::models::coast::Coast;
+    pub use thalweg_models::models::delta::Delta;
+    pub use thalweg_models::models::diamond_square::{DiamondSquare, MidpointDisplacement};
+    pub use thalweg_models::models::drainage::{DrainageLayers, Routing};
+    pub use thalweg_models::models::droplets::Droplets;
+    pub use thalweg_models::models::dunes::Dunes;
+    pub use thalweg_models::models::elevation::Elevation;
+    pub use thalweg_models::models::fault_formation::FaultFormation;
+    pub use thalweg_models::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
+    pub use thalweg_models::models::fourier_synthesis::{FourierSynthesis, Spectrum};
+    pub use thalweg_models::models::glacier::Glacier;
+    pub use thalweg_models::models::gradient_noise::GradientNoise;
+    pub use thalweg_models::models::hillslope::Hillslope;
+    pub use thalweg_models::models::hydrology::{Hydrology, RuleSet};
+    pub use thalweg_models::models::manual::Manual;
+    pub use thalweg_models::models::outlets::OpenOutlets;
+    pub use thalweg_models::models::pipes::{FlowArea, Pipes, Shower, Transport};
+    pub use thalweg_models::models::planation::Planation;
+    pub use thalweg_models::models::plates::Plates;
+    pub use thalweg_models::models::river_network::{Method, RiverNetwork};
+    pub use thalweg_models::models::shape::{Shape, ShapeKind};
+    pub use thalweg_models::models::soils::{Dominant, Soils};
+    pub use thalweg_models::models::stream_power::{Area, StreamPower};
+    pub use thalweg_models::models::thermal::Thermal;
+    pub use thalweg_models::models::trees::Trees;
+    pub use thalweg_models::models::volcano::Volcano;
+    pub use thalweg_models::models::{Models, all as all_models, find as find_model};
+    pub use thalweg_models::process::base::{AMOUNT, band as band_rows, bands as band_count, lay as add_to_ground};
+    pub use thalweg_models::process::forest::{Forest, Tree};
+    pub use thalweg_models::process::slopes::{
+        Bedding, Bounds, Guards, book_cut, carry_off, diffuse, limit as limit_slopes, reshape, settle,
+    };
+    pub use thalweg_models::rocks::{ROCKS, Rock};
+    pub use thalweg_noise::given::soils::strata::{Bed, Lie, lay as set_strata_lie, set as set_strata};
+    pub use thalweg_noise::given::soils::{KINDS as SOIL_KINDS, Soil, SoilKind, add as add_soils};
+    pub use thalweg_noise::given::springs::{Spring, SpringSource, add as add_springs, sources as spring_sources};
+    pub use thalweg_sim::laws::{LAWS, Law};
+}
+
+/// Recipes, presets and sketches; runs that execute a recipe, their checkpoints, and sessions that can be edited.
+///
+/// ```
+/// use thalweg::recipe::{Recipe, Run, find_preset};
+///
+/// let mut recipe = find_preset("hills")?;
+/// recipe.cells = 32;
+/// let mut run = Run::new(recipe)?;
+/// while run.step()?.is_some() {}
+/// println!("{:?}", run.reports());
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+pub mod recipe {
+    pub use thalweg_sim::knobs::Knobs;
+    pub use thalweg_sim::presets::{PRESETS, Preset, find as find_preset, lay_model as write_elevation_model};
+    pub use thalweg_sim::recipe::strokes::{Stroke, Tool};
+    pub use thalweg_sim::recipe::tables::Tables;
+    pub use thalweg_sim::recipe::{
+        Beyond, Coarsest, From, LayerSource, Levels, LocalFrom, Recipe, Scatter, Stage, Start, When, WorldPlace,
+        schema as recipe_schema,
+    };
+    pub use thalweg_sim::run::checkpoint::{Snapshot, is_checkpoint};
+    pub use thalweg_sim::run::mark::Mark;
+    pub use thalweg_sim::run::{Progress, Run, StageReport};
+    pub use thalweg_sim::session::{Position, Session};
+    pub use thalweg_sim::sketch::{Sketch, SketchFeature, SketchFrom, SketchKind};
+}
+
+/// Worlds at all their levels: any tile, height or river on request; and the refinement that makes finer levels from
+/// coarser ones.
+///
+/// ```
+/// use thalweg::prelude::*;
+///
+/// let mut recipe = find_preset("hills")?;
+/// recipe.cells = 64;
+/// let world = World::open(&recipe)?;
+/// let height = world.height_at(2500.0, 2500.0, 1)?;
+/// assert!(height.is_finite());
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+pub mod world {
+    pub use thalweg_refine::{
+        Frame, Join, JoinPatch, Joins, LocalWindow, Rules, Sand, key as refinement_key, needed as needed_window,
+        refine, tile as refine_tile,
+    };
+    pub use thalweg_sim::world::{
+        End, Follow, Footing, RiverLine, RiverVertex, Solving, Wanted, Watch, World, unwatched,
+    };
+}
+
+/// Maps, perspective views, meshes, textures and tiles of web maps, made of a terrain in memory.
+pub mod render {
+    pub use thalweg_render::pictures::animation::encode as encode_animation;
+    pub use thalweg_render::pictures::colour::Rgb;
+    pub use thalweg_render::pictures::layer::{LayerOptions, layer as draw_layer};
+    pub use thalweg_render::pictures::light::{Sun, hillshade};
+    pub use thalweg_render::pictures::perspective::{
+        DrawnLand, Standpoint, ViewOptions, compare as draw_comparison, view as draw_view,
+    };
+    pub use thalweg_render::pictures::picture::Picture;
+    pub use thalweg_render::pictures::ramps::{RAMPS, Ramp};
+    pub use thalweg_render::pictures::shade::{ShadeOptions, shade as draw_map};
+    pub use thalweg_render::pictures::sheet::{Shown, sheet as draw_sheet};
+    pub use thalweg_render::pictures::water::{Streams, Water};
+    pub use thalweg_render::products::glb::{Glb, GlbOptions, MeshPrecision};
+    pub use thalweg_render::products::mesh::{Mesh, MeshOptions, Up};
+    pub use thalweg_render::products::mesh_files::{write_obj, write_ply, write_stl};
+    pub use thalweg_render::products::mesh_scene::{MeshPart, MeshScene, MeshSurface};
+    pub use thalweg_render::products::normals::{BumpMap, Depth, Green, NormalMap};
+    pub use thalweg_render::products::textures::maps::{curvature, flow as flow_map, measure_wear, occlusion};
+    pub use thalweg_render::products::textures::{
+        GroundCover, MATERIALS, Material, SeenFrom, TextureOptions, TextureRules, Textures,
+    };
+    pub use thalweg_render::web::{Encoding, MapPlace, MapTile};
+}
+
+/// Files: elevation models and layers are loaded and saved as GeoTIFF, PNG, NPY, ESRI ASCII, EXR or raw; lines, areas,
+/// trees and meshes are saved; files may be kept in memory ([`MemoryFiles`](io::MemoryFiles)).
+///
+/// ```
+/// use thalweg::io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
+/// use thalweg::terrain::{Grid, Terrain};
+///
+/// let files = MemoryFiles::default();
+/// let terrain = Terrain::new(Grid::new([4, 5], 30.0)?);
+/// save(files.path("plain.tif"), &terrain, &SaveOptions::default())?;
+/// let loaded = load(files.path("plain.tif"), &LoadOptions::default())?;
+/// assert_eq!(loaded.terrain.ground, terrain.ground);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+pub mod io {
+    pub use thalweg_io::deterrace::deterrace;
+    pub use thalweg_io::features::{save_lakes, save_reaches};
+    pub use thalweg_io::geokeys::projected as projected_crs;
+    pub use thalweg_io::meshes::draft_scene as draft_mesh;
+    pub use thalweg_io::output::make_folder;
+    pub use thalweg_io::rivers::{read_network, save_network};
+    pub use thalweg_io::trees::{load_trees, save_trees};
+    pub use thalweg_io::water::save_water;
+    pub use thalweg_io::{
+        Draft, FilePath, Format, Head, LoadOptions, Loaded, MapInMemory, MemoryFiles, Overviews, Raster, SampleType,
+        Samples, SaveOptions, Saved, Sidecar, Unit, WindowedMap, decode, draft_textures, load, load_layer,
+        open_windows, read, save, save_layer, save_map, save_picture, terrain_of, write, write_cog,
+    };
+}
+
+/// Folders of files: finished worlds, tiles of worlds without end, and terrains for game engines and GIS.
+///
+/// ```
+/// use thalweg::export::write_world;
+/// use thalweg::io::MemoryFiles;
+/// use thalweg::prelude::*;
+///
+/// let mut recipe = find_preset("hills")?;
+/// recipe.cells = 32;
+/// let mut run = Run::new(recipe)?;
+/// while run.step()?.is_some() {}
+/// write_world(&run, MemoryFiles::default().path("world"))?;
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+pub mod export {
+    pub use thalweg_export::export::{
+        Export, ExportLayout, ExportOptions, ExportProgress, ExportTarget, ExportTiles, Exported, TARGETS,
+        fit as fit_recipe,
+    };
+    pub use thalweg_export::world_files::{
+        Answer, TileFolder, TileRange, WebTiles, terrain as terrain_of_window, tile_draft as draft_tile, tile_rect,
+    };
+    pub use thalweg_export::world_folder::{
+        Ending, cover_of as read_cover, export as write_world, read as read_world, read_with as read_world_with_models,
+        recipe_of as read_recipe, run_into as begin_run,
+    };
+}
