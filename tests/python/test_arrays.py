@@ -313,7 +313,7 @@ def test_looped_edges_have_no_seam():
     assert np.array_equal(tw.drain(LAND, cell_size=5.0, edges=sides).area, cells * 25.0)
     assert np.isfinite(tw.flow.ksn(LAND, cell_size=5.0, edges=sides)).all()
     assert tw.flow.basins(LAND, edges=sides).max() == (codes == 0).sum()
-    with pytest.raises(ValueError, match="looped as well, or neither"):
+    with pytest.raises(ValueError, match="needs west looped as well"):
         tw.flow.fill(LAND, edges={"east": "looped"})
     world = tw.Terrain(LAND, 5.0, edges=sides)
     assert pickle.loads(pickle.dumps(world))._core.edges == world._core.edges == sides

@@ -50,7 +50,7 @@ def test_names_are_no_one_elses():
 def test_base_models_make_ground(name):
     page = PAGES[name]
     if page["needs"]:
-        with pytest.raises(ValueError, match="is needed by"):
+        with pytest.raises(ValueError, match=f"is missing: `{name}` needs it"):
             getattr(tw, name)(shape=(32, 40), cell_size=50.0)
         return
     ground = getattr(tw, name)(shape=(32, 40), cell_size=50.0, seed=3)

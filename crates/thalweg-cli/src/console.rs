@@ -4,8 +4,8 @@ use std::io::{ErrorKind, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::{lines, shown, to_text};
+use thalweg_core::{Error, Result};
 
 /// How much is said, and whether as JSON.
 #[derive(Debug, Clone, Copy, Default)]

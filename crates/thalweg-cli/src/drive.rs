@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::{quoted, to_text};
+use thalweg_core::{Error, Result};
 use thalweg_sim::run::checkpoint::{Glance, glance};
 use thalweg_sim::run::{Progress, Run};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 
 /// What the last panic said, and where it was.
 static FAULT: Mutex<String> = Mutex::new(String::new());

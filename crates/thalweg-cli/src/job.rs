@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names;
+use thalweg_core::{Error, Result};
 use thalweg_export::world_folder::{Ending, Frames, Lock, States};
 use thalweg_io::SampleType;
 use thalweg_io::apart::apart;
@@ -198,10 +198,17 @@ pub fn locked(folder: &Path, voice: Voice) -> Result<Lock> {
 /// An error of the library in the words that are typed: its `sample type` is `--type` here, its `states` are `--save-every`.
 pub fn as_typed(error: Error) -> Error {
     let options = [("sample type", "--type"), ("for", "--for"), ("states", "--save-every")];
-    match error {
-        Error::Value { name, value, allowed } if let Some((_, option)) = options.iter().find(|(of, _)| *of == name) => {
-            Error::value(*option, value, allowed)
+    let typed = |name: String| match name.split_once(" = ") {
+        Some((name, value)) if let Some((_, option)) = options.iter().find(|(of, _)| *of == name) => {
+            format!("{option} = {value}")
         }
+        None if let Some((_, option)) = options.iter().find(|(of, _)| *of == name) => (*option).to_string(),
+        _ => name,
+    };
+    match error {
+        Error::Value { name, value, allowed } => Error::Value { name: typed(name), value, allowed },
+        Error::Conflict { setting, problem } => Error::Conflict { setting: typed(setting), problem },
+        Error::Unsupported { subject, problem } => Error::Unsupported { subject: typed(subject), problem },
         other => other,
     }
 }

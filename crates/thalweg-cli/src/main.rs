@@ -16,8 +16,8 @@ mod worlds;
 
 use std::process::ExitCode;
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names;
+use thalweg_core::{Error, Result};
 
 use crate::args::Command;
 use crate::args::values::MOST_THREADS;

@@ -3,10 +3,8 @@
 //! Figures are measured: the greatest address space of a run less that of one over a few cells, over its cells, rounded up. The
 //! test `memory.rs` runs every command under limits and sees that each works or refuses.
 
-use thalweg_core::base::error::Result;
 use thalweg_core::base::memory::room;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Grid, Result, Terrain};
 
 /// What a command takes beside the terrains that were read.
 #[derive(Debug, Clone, Copy)]

@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
 use thalweg_core::declare::params::typed;
 use thalweg_core::terrain::grid::Edges;
+use thalweg_core::{Error, Result};
 use thalweg_io::atomic::{Temporary, sweep};
 use thalweg_io::output::absolute;
 use thalweg_models::model::give;

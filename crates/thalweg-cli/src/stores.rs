@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_core::base::memory;
 use thalweg_core::base::names::shown;
 use thalweg_store::{Access, Job, Plan, Pool, Work};

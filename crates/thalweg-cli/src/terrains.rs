@@ -4,11 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory::{available, room};
 use thalweg_core::base::names::{shown as shown_path, to_text};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Error, Height, Result, Terrain};
 use thalweg_export::world_folder::{read, reads_of, trees_of};
 use thalweg_io::apart::apart;
 use thalweg_io::place::cell_at;

@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
+use thalweg_core::{CellRect, Error, Result};
 use thalweg_export::world_files::recipe_of;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::world::{Solving, World};

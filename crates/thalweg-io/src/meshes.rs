@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::atomic::atomic;
 use super::draft::{Draft, Saved};
 use super::picture::save_picture;
+use thalweg_core::base::names::shown;
 use thalweg_core::{Error, Result};
 use thalweg_render::products::glb::{Glb, GlbOptions};
 use thalweg_render::products::mesh::Up;
@@ -73,14 +74,14 @@ pub fn draft_scene(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Resu
         .ok_or_else(|| Error::file(path, format!("its ending names no format of meshes; known are {kinds}")))?;
     let levels = scene.parts.iter().map(|part| part.levels.len()).max().unwrap_or(0);
     if !kind.nodes && levels > 1 {
-        return Err(Error::file(path, format!("holds one level of detail, not {levels}; write .glb")));
+        return Err(Error::unsupported(shown(path), format!("cannot store {levels} levels of detail; write .glb")));
     }
     if !kind.nodes && scene.trees.is_some() {
-        return Err(Error::file(path, "holds no trees: they are nodes that share a few shapes; write .glb"));
+        return Err(Error::unsupported(shown(path), "cannot store trees; write .glb"));
     }
     if !kind.parts && scene.parts.len() != 1 {
-        let kinds = "write .glb, .obj or .ply";
-        return Err(Error::file(path, format!("holds one mesh, not {} parts; {kinds}", scene.parts.len())));
+        let problem = format!("cannot store {} parts, only one mesh; write .glb, .obj or .ply", scene.parts.len());
+        return Err(Error::unsupported(shown(path), problem));
     }
     let files = kind.files(path, scene.texture.is_some());
     let named = |file: &Path| {

@@ -8,6 +8,7 @@ use super::atomic::try_folder;
 use super::disk;
 use super::staging::unclaimed;
 use super::{FilePath, Format, SampleType};
+use thalweg_core::base::names::shown;
 use thalweg_core::{Error, Result};
 
 /// Whether a file can be written at `path`: its folder takes new files, and no other thing stands in its place.
@@ -72,10 +73,13 @@ pub fn check_terrain(path: &Path, sample: Option<SampleType>) -> Result<()> {
     let format = Format::of(path)?;
     let known = format.writes();
     if known.is_empty() {
-        return Err(Error::file(path, format!("{format} is only read, not written")));
+        return Err(Error::unsupported(shown(path), format!("cannot be written: {format} is only read")));
     }
     if let Some(sample) = sample.filter(|sample| !known.contains(sample)) {
-        return Err(Error::value("sample type", sample, format!("none for {format}, or another ending: .tif, .npy")));
+        return Err(Error::unsupported(
+            format!("sample type = {sample}"),
+            format!("is not supported by {format}; write .tif or .npy, or leave the type out"),
+        ));
     }
     check(path)
 }

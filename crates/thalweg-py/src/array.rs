@@ -5,11 +5,9 @@ use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use thalweg_core::base::error::Error;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cell, CellType, Cells, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{CellType, Cells};
+use thalweg_core::{Cell, Error, Field, Grid, Height, Terrain};
 
 use crate::error::raised;
 use crate::pool::work;

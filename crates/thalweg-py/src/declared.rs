@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 use thalweg_core::declare::params::{Param, ParamKind, Value};
 use thalweg_core::terrain::LayerSpec;
 use thalweg_models::model::{Family, Model};

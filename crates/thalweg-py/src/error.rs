@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 
 /// The exception that says what an error says.
 pub fn raised(error: Error) -> PyErr {
@@ -15,6 +15,7 @@ pub fn raised(error: Error) -> PyErr {
         },
         Error::TooLarge { .. } => PyMemoryError::new_err(words),
         Error::Stopped { .. } => PyKeyboardInterrupt::new_err(words),
+        // Values, conflicts, unsupported combinations, missing inputs: the call has to be changed.
         _ => PyValueError::new_err(words),
     }
 }

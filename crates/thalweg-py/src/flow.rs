@@ -2,10 +2,7 @@
 
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::Cell;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Edge;
+use thalweg_core::{Cell, Edge, Field, Result};
 use thalweg_flow::accumulate::{self as gather, in_parts};
 use thalweg_flow::breach::Limits;
 use thalweg_flow::depressions::Hierarchy;

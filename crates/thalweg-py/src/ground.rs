@@ -1,7 +1,7 @@
 //! Slopes and measures of the ground.
 
 use pyo3::prelude::*;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 use thalweg_render::products::measure::{MeasureSettings, measure as measured};
 use thalweg_render::products::slope;
 

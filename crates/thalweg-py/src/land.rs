@@ -7,10 +7,9 @@ use std::sync::Arc;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use thalweg_core::base::error::Error;
-use thalweg_core::terrain::grid::{Edges, Georeference, Grid};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::grid::Edges;
 use thalweg_core::terrain::{Cells, Column, GROUND, LOOSE, LayerSpec};
+use thalweg_core::{Error, Georeference, Grid, Height};
 use thalweg_io::{self as io, LoadOptions, SampleType, SaveOptions, Unit};
 use thalweg_models::models::Models;
 

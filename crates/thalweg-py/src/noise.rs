@@ -1,12 +1,10 @@
 //! Noise, as a function of the place.
 
 use pyo3::prelude::*;
-use thalweg_core::base::error::Error;
 use thalweg_core::base::range::check_range;
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{ParamType, Written};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Error, Field, Grid};
 use thalweg_noise::fractal::{Fractal, FractalKind, FractalSettings};
 
 use crate::array::array;

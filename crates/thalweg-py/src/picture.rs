@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 use thalweg_io::atomic;
 use thalweg_render::pictures::light::Sun;
 use thalweg_render::pictures::perspective::{self, ViewOptions};

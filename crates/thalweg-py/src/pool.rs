@@ -11,7 +11,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 use thalweg_core::base::memory;
 
 use crate::error::raised;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 use thalweg_core::base::names::to_text;
 use thalweg_core::declare::params::Written;
 use thalweg_core::terrain::grid::{Edges, SIDES};
@@ -175,8 +175,8 @@ impl Recipe {
         let turn = || {
             if let Some(from) = from_file {
                 let Some(dem) = recipe.dem_mut() else {
-                    let allowed = "a recipe that begins with an elevation model";
-                    return Err(Error::value("from_file", &recipe.name, allowed));
+                    let problem = "only applies to a recipe that begins with an elevation model, such as `aged`";
+                    return Err(Error::conflict("from_file", problem));
                 };
                 *dem = absolute(&from)?;
                 own_model = false;

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use thalweg_core::base::error::Error;
-use thalweg_core::terrain::grid::Edge;
+use thalweg_core::{Edge, Error};
 use thalweg_io::{LoadOptions, Unit};
 use thalweg_sim::recipe::{From, LayerSource};
 use thalweg_store::{Access, ApplyJob, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task};

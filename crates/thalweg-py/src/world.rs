@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use thalweg_core::terrain::{CATCHMENT, CellRect, Cells, RECEIVER};
+use thalweg_core::CellRect;
+use thalweg_core::terrain::{CATCHMENT, Cells, RECEIVER};
 use thalweg_export::world_files::terrain;
 use thalweg_sim::world::{End, Solving};
 

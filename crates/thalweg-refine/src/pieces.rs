@@ -59,7 +59,8 @@ fn cells(rect: CellRect<i64>) -> u64 {
 }
 
 /// The pieces of a rectangle, in row-major order: none wider than [`WIDEST`], and so many at least, where that leaves none
-/// [`NARROW`]. They are not tiles of a fixed size: their number follows that of the threads, and the result does not depend on it.
+/// [`NARROW`]. They are not tiles of a fixed size: their number follows that of the threads, and the result does not
+/// depend on it.
 fn pieces(rect: CellRect<i64>, least: usize) -> Vec<CellRect<i64>> {
     let mut counts = rect.size().map(|side| side.div_ceil(WIDEST).max(1));
     let side = |counts: [usize; 2], axis: usize| rect.size()[axis] / counts[axis];

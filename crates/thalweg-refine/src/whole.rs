@@ -89,7 +89,7 @@ fn lying(terrain: &Terrain) -> Option<&Field<Height>> {
 fn land(terrain: &Terrain) -> Result<(Frame, Land<'_>)> {
     let frame = Frame::of(&terrain.grid)?;
     if terrain.nodata.is_some() {
-        return Err(Error::value("level 0", "ground with cells without data", "data in all cells"));
+        return Err(Error::unsupported("level 0", "cannot have cells without data; fill them first"));
     }
     let land = Land::of(terrain);
     land.check()?;

@@ -37,11 +37,14 @@ impl Frame {
         grid.check()?;
         if grid.size != grid.world {
             let [rows, cols] = grid.size;
-            return Err(Error::value("level 0", format!("a part of {rows} × {cols} cells"), "a whole world"));
+            return Err(Error::unsupported(
+                "level 0",
+                format!("cannot be a part of {rows} × {cols} cells; give the whole world"),
+            ));
         }
         if let Some(axis) = (0..2).find(|axis| grid.is_looped(*axis)) {
-            let allowed = "sides that end: local levels know no looped ones";
-            return Err(Error::value("edges", format!("{} and {} looped", SIDES[axis], SIDES[axis + 2]), allowed));
+            let sides = format!("edges with {} and {} looped", SIDES[axis], SIDES[axis + 2]);
+            return Err(Error::unsupported(sides, "are not supported by local levels; use open or closed edges"));
         }
         Ok(Self { first: [0, 0], cells: grid.size, cell: grid.cell, edges: grid.edges, sea: grid.sea_level })
     }

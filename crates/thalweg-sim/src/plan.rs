@@ -402,8 +402,9 @@ impl Recipe {
             }
             let blend = stage.model.blend();
             if !first && blend != Blend::Add {
-                let allowed = "add after erosion, which it would undo on finer levels; or give it levels = \"first\"";
-                return Err(Error::value(format!("{}.blend", stage.label), blend.value(), allowed));
+                let problem =
+                    "after erosion would undo that on finer levels; use add, or give the stage levels = \"first\"";
+                return Err(Error::conflict(format!("{}.blend = {}", stage.label, blend.value()), problem));
             }
             match blocks.last_mut().filter(|_| open) {
                 Some(block) => block.push(number),
@@ -451,14 +452,14 @@ impl Recipe {
         let local = (levels - global) as u32;
         let Some((stage, most)) = self.ends(*cell).find(|(_, most)| *most < local) else { return Ok(()) };
         let all = self.ends(*cell).map(|(_, most)| most).fold(local, u32::min);
-        let allowed = format!(
-            "cells of {last} m and wider: finer levels are local, and this stage reaches over the whole terrain; with local_from = {}, \
-             or \"{} m\", it would run",
+        let problem = format!(
+            "only applies to cells of {last} m and wider: finer levels are local, and this stage reaches over the whole terrain; with \
+             local_from = {}, or \"{} m\", it would run",
             self.cells >> all,
             doubled(*cell, all)
         );
-        let asked = format!("cells of {} m", doubled(*cell, most));
-        Err(Error::value(format!("{}.levels", stage.label), asked, allowed))
+        let asked = format!("{}.levels = cells of {} m", stage.label, doubled(*cell, most));
+        Err(Error::conflict(asked, problem))
     }
 
     /// Stages that are not muted and have no turn on levels with cells of these widths, by number.

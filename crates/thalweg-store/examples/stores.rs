@@ -7,9 +7,8 @@
 
 use std::path::Path;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::grid::{Georeference, PixelIs};
+use thalweg_core::terrain::grid::PixelIs;
+use thalweg_core::{CellRect, Error, Georeference, Result};
 use thalweg_io::{Head, Overviews, SampleType, Samples, write_cog};
 use thalweg_store::{Access, Store, StoreSpec, StoredLayer, WindowedMap as _, ZarrArray};
 

@@ -5,10 +5,8 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::base::names::short;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::base::names::{short, shown};
+use thalweg_core::{CellRect, Error, Result, Size};
 use thalweg_io::{Head, Samples, inside, plain};
 
 use crate::codec::{Chain, Codecs, Shard};
@@ -103,7 +101,7 @@ impl ZarrArray {
             return if self.sparse {
                 Ok(())
             } else {
-                Err(Error::file(&path, "is missing: its tile is not made yet, or was lost"))
+                Err(Error::missing(shown(&path), "its tile has not been made yet, or was lost"))
             };
         }
         let (mut file, length) = plain::open(&path)?;
@@ -270,7 +268,7 @@ pub fn maps_of(folder: &Path) -> Result<Vec<String>> {
 /// What is to be said of a folder without Zarr's metadata.
 pub fn missing(folder: &Path) -> Error {
     if !folder.exists() {
-        return Error::file(folder, "is not there");
+        return Error::missing(shown(folder), "give a folder of Zarr version 3");
     }
     if [".zarray", ".zgroup", ".zmetadata"].iter().any(|name| folder.join(name).exists()) {
         return Error::file(folder, "is Zarr of version 2; version 3 is read: write it anew as such");

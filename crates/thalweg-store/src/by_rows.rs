@@ -2,11 +2,7 @@
 
 use std::ops::Range;
 
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
 use thalweg_io::HeightReading;
 use thalweg_render::pictures::bands::ShadedMap;
 use thalweg_render::pictures::shade::ShadeOptions;

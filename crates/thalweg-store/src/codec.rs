@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::io::Read as _;
 
 use serde_json::{Value, json};
-use thalweg_core::terrain::field::Size;
+use thalweg_core::Size;
 
 use crate::checksum::crc32c;
 

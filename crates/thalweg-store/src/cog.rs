@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::CellRect;
+use thalweg_core::{CellRect, Error, Result};
 use thalweg_io::{Head, Overviews, SampleType, Samples, write_cog};
 
 use crate::store::{Store, check_outside};

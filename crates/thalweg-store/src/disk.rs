@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_io::atomic;
 
 /// Writes a file beside its place, makes it lasting and renames it; its folder is made if it is missing.

@@ -4,10 +4,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, LakeRaster};
+use thalweg_core::terrain::LakeRaster;
+use thalweg_core::{CellRect, Error, Field, Height, Result};
 use thalweg_io::atomic;
 use thalweg_refine::{Frame, LocalWindow};
 use thalweg_sim::world::{Coarse, CoarseWater, Watch};

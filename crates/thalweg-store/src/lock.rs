@@ -5,7 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::Write as _;
 use std::path::Path;
 
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_io::atomic::lives;
 
 /// Who else may write into a store meanwhile.

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Number, Value, json};
-use thalweg_core::terrain::field::Size;
+use thalweg_core::Size;
 use thalweg_io::{SampleType, Samples};
 
 use crate::codec::{self, Codecs, size_of};

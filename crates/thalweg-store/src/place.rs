@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use thalweg_core::terrain::grid::{Georeference, PixelIs};
+use thalweg_core::Georeference;
+use thalweg_core::terrain::grid::PixelIs;
 use thalweg_io::plain;
 
 use crate::meta::{Array, MAX_BYTES, ZARR, document};

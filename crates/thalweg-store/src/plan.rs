@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown as named;
+use thalweg_core::{Error, Result};
 use thalweg_io::apart::same;
 use thalweg_io::plain::read_text;
 use thalweg_io::write_text;
@@ -160,7 +160,10 @@ impl Plan {
     pub fn beside(store: &Path) -> Result<Self> {
         let path = beside(store, PLAN);
         if !path.exists() {
-            return Err(Error::file(path, "is not there: by it the store was made, and would be made whole"));
+            return Err(Error::missing(
+                named(&path),
+                "it is the plan of the store, which cannot be repaired without it",
+            ));
         }
         let store = std::path::absolute(store).map_err(Error::io(store, "find the place of"))?;
         Ok(Self { store, ..Self::read(&path)? })

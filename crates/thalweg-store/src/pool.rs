@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
+use thalweg_core::{Error, Result};
 
 use crate::work::{Outcome, Task, Work};
 

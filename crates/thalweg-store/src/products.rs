@@ -4,8 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Error, Grid, Result};
 use thalweg_io::atomic;
 use thalweg_io::depression_file::DepressionFile;
 use thalweg_io::features::ReachFile;

@@ -1,8 +1,6 @@
 //! Maps with row 0 in the north, whichever way the rows of their files run.
 
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::Size;
+use thalweg_core::{CellRect, Result, Size};
 use thalweg_io::{Head, Samples, WindowedMap, inside};
 
 /// A map whose rows run from south to north, read from north to south.

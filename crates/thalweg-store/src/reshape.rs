@@ -4,12 +4,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde_json::json;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::CellRect;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Size};
 use thalweg_io::{Head, HeightReading, Overviews, SampleType, Samples, save_place, write_cog};
 use thalweg_render::products::resample::{Resampling, cropped_grid};
 use thalweg_tiled::TileLayer;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_io::{atomic, disk};
 use thalweg_tiled::Summaries;
 use xxhash_rust::xxh3::xxh3_64;

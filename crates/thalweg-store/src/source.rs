@@ -3,12 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Size, Terrain};
 use thalweg_io::{
     Format, HeightReading, LoadOptions, Placed, Raster, SampleLook, Sidecar, VrtWindows, WindowedMap, mask_path,
     needs_sidecar, open_windows, placed_of, plain,
@@ -149,8 +145,8 @@ impl ElevationFile {
     /// As [`thalweg_io::load`], but for what its samples hold; as [`open_raster`].
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self> {
         if options.deterrace {
-            let allowed = "nothing: terraces are smoothed over the whole file; smooth them away first, with `resample`";
-            return Err(Error::value("deterrace", "asked for a file that is read by windows", allowed));
+            let problem = "does not work on a file that is read by windows; smooth the terraces first, with `resample`";
+            return Err(Error::unsupported("deterrace", problem));
         }
         let raster = open_raster(path)?;
         let mut head = raster.about()?;

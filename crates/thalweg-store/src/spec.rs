@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Size;
-use thalweg_core::terrain::grid::Georeference;
-use thalweg_core::terrain::{CellRect, TileGrid};
+use thalweg_core::terrain::TileGrid;
+use thalweg_core::{CellRect, Error, Georeference, Result, Size};
 use thalweg_io::SampleType;
 
 /// The folder of marks inside a store. It is a group of Zarr without arrays, so that readers of Zarr pass it by.

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names;
-use thalweg_core::terrain::grid::Georeference;
+use thalweg_core::{Error, Georeference, Result};
 use thalweg_io::{Samples, atomic, disk as core_disk, plain};
 
 use crate::array::{ZarrArray, missing};
@@ -478,7 +477,7 @@ fn only_ours(path: &Path, spec: &StoreSpec) -> Result<()> {
 fn unchanged(folder: &Path, ours: &Value) -> Result<()> {
     let path = folder.join(ZARR);
     let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else {
-        return Err(Error::file(&path, "is missing: the store has lost an array"));
+        return Err(Error::missing(names::shown(&path), "the store has lost an array"));
     };
     let text = String::from_utf8(text).map_err(|_| Error::file(&path, "is no text in UTF-8"))?;
     let there = document(&text, "array").map_err(|problem| Error::file(&path, problem))?;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
+use thalweg_core::{Error, Result};
 use thalweg_io::plain;
 
 use crate::mark::{self, Mark};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::TileGrid;
+use thalweg_core::{Error, Result};
 use thalweg_io::{Samples, write_text};
 use thalweg_tiled::{LayerRead, TileInput, TileOutput, TilePass};
 

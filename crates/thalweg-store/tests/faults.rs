@@ -11,10 +11,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use support::files;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_io::disk::{Act, watch};
 use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, save};
 use thalweg_store::{Access, DrainJob, Job, Plan, Pool, Store, StoreSpec, StoredLayer, Work};

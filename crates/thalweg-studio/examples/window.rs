@@ -8,7 +8,7 @@ use eframe::egui::{Vec2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_sim::recipe::Recipe;
 use thalweg_studio::app::Studio;

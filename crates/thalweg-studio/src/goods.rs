@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
+use thalweg_core::{Error, Result};
 use thalweg_export::export::{Export, ExportOptions, ExportTarget, MANIFEST, TARGETS};
 use thalweg_export::world_folder;
 use thalweg_io::{FilePath, SaveOptions, save};

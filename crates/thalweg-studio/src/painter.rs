@@ -5,8 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Field, Terrain};
 use thalweg_models::models::droplets::{Droplets, traces};
 use thalweg_render::pictures::light::Sun;
 use web_time::Instant;

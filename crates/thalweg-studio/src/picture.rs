@@ -1,6 +1,7 @@
 //! [`picture`]: the studio's view, drawn without a window.
 
-use thalweg_core::terrain::Terrain;
+use thalweg_core::base::range::check_range;
+use thalweg_core::{Error, Terrain};
 use thalweg_render::pictures::picture::Picture;
 
 use crate::view::camera::Camera;
@@ -9,8 +10,6 @@ use crate::view::look::{Look, Shot};
 use crate::view::renderer::Renderer;
 use crate::view::surface::{Natural, Surface, Wanted};
 use crate::view::target::Target;
-use thalweg_core::base::error::Error;
-use thalweg_core::base::range::check_range;
 use thalweg_render::products::overlay::Overlay;
 
 /// From where a terrain is seen.

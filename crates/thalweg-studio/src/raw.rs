@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytemuck::Pod;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Field, Size};
 
 /// A field whose cells are written as they lie in memory: both ends are the same program.
 #[derive(Debug, Clone, PartialEq)]

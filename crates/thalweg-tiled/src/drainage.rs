@@ -27,14 +27,11 @@ pub fn tile_passes(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<
         return Err(Error::value("cell size", format!("{} m", grid.cell), "0.001 to 100000 m"));
     }
     if let Some(side) = (0..4).find(|side| grid.edges[*side] == Edge::Looped) {
-        return Err(Error::value(
-            format!("edges.{}", SIDES[side]),
-            "\"looped\"",
-            "open or closed, where work goes by tiles",
-        ));
+        let subject = format!("edges.{} = \"looped\"", SIDES[side]);
+        return Err(Error::unsupported(subject, "is not supported by tiles; use open or closed edges"));
     }
     if options.breach.is_some() {
-        return Err(Error::value("breach", "limits", "nothing: by tiles depressions are filled, not breached"));
+        return Err(Error::unsupported("breach", "does not work tile by tile, where depressions are only filled"));
     }
     options.check_numbers()?;
     let [rows, cols] = grid.size;

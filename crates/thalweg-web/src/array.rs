@@ -1,10 +1,9 @@
 //! Typed arrays, in and out: row by row from the north.
 
 use js_sys::{Float32Array, Float64Array, Uint32Array};
-use thalweg_core::base::error::Error;
 use thalweg_core::terrain::Cells;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Error, Field, Height};
 use wasm_bindgen::{JsCast as _, JsValue};
 
 use crate::error::Result;

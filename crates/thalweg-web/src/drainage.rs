@@ -2,7 +2,7 @@
 
 use js_sys::{Array, Float32Array, Object, Reflect, Uint8Array, Uint32Array};
 use serde_json::json;
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 use thalweg_export::survey::{Survey, SurveyOptions};
 use thalweg_flow::breach::Limits;
 use thalweg_flow::streams;
@@ -22,7 +22,7 @@ pub fn drain(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
     let breach = match breach.transpose()? {
         None => None,
         Some(limits) => {
-            let given = |key| limits.number(key)?.ok_or_else(|| Error::value(key, "nothing", "metres").into());
+            let given = |key| limits.number(key)?.ok_or_else(|| Error::missing(key, "give it in metres").into());
             let both: Result<[f64; 2]> = given("depth").and_then(|depth| Ok([depth, given("length")?]));
             both.map(|[depth, length]| Some(Limits { depth, length }))?
         }

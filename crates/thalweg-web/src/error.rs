@@ -1,6 +1,6 @@
 //! [`Problem`]: the library's errors as JavaScript's.
 
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 use wasm_bindgen::JsValue;
 
 /// An error on its way to JavaScript, where it is an `Error` with the library's sentence.

@@ -1,11 +1,8 @@
 //! [`Terrain`]: the library's terrain as JavaScript holds it.
 
 use js_sys::{Float32Array, Float64Array, Object, Reflect};
-use thalweg_core::base::error::Error;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
 use thalweg_core::terrain::{CellType, Cells, GROUND, LOOSE};
+use thalweg_core::{Error, Field, Grid, Height};
 use thalweg_models::models::Models;
 use wasm_bindgen::prelude::*;
 
@@ -43,7 +40,7 @@ impl Terrain {
     #[wasm_bindgen(constructor)]
     pub fn new(land: JsValue) -> Result<Terrain> {
         let land = Options::of("key of a land", land, KEYS)?;
-        let missing = |key: &str, what: &str| Error::value(key, "nothing", what);
+        let missing = |key: &str, what: &str| Error::missing(key, format!("give {what}"));
         let [rows, cols] = [land.cells("rows")?, land.cells("cols")?];
         let rows = rows.ok_or_else(|| missing("rows", "the number of rows"))?;
         let cols = cols.ok_or_else(|| missing("cols", "the number of columns"))?;

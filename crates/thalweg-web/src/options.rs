@@ -1,7 +1,7 @@
 //! [`Options`]: objects of JavaScript's, read by their declared keys.
 
 use js_sys::{Array, BigInt, Function, JSON, Object, Reflect};
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 use thalweg_core::declare::params::Written;
 use wasm_bindgen::{JsCast as _, JsValue};
 

@@ -2,7 +2,7 @@
 
 use js_sys::Function;
 use serde_json::json;
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 use thalweg_models::model::give;
 use thalweg_models::models;
 use thalweg_sim::presets;

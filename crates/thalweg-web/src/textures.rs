@@ -1,7 +1,7 @@
 //! [`textures`]: what covers a terrain.
 
 use js_sys::{Array, Float32Array, Object, Reflect, Uint8Array, Uint8ClampedArray, Uint16Array};
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 use thalweg_models::rocks::Rock;
 use thalweg_render::pictures::colour::srgb;
 use thalweg_render::products::normals::Depth;

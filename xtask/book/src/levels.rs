@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use thalweg_core::terrain::Terrain;
+use thalweg_core::Terrain;
 use thalweg_io::terrain::{LoadOptions, load};
 use thalweg_render::products::agreement::agreement;
 use thalweg_sim::presets::PRESETS;

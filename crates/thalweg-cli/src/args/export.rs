@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_export::export::{ExportOptions, ExportTarget, ExportTiles, TARGETS};
 
 use super::shared::{LoadArgs, VoiceArgs};

@@ -1,7 +1,7 @@
 //! The big knobs as they are typed: one value each for `build`, lists for `vary`.
 
 use clap::Args;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_models::rocks::Rock;
 use thalweg_sim::knobs::Knobs;
 

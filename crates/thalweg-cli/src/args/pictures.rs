@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::{DISCHARGE, POOL, Terrain, WATER};
+use thalweg_core::terrain::{DISCHARGE, POOL, WATER};
+use thalweg_core::{Result, Terrain};
 use thalweg_export::world_folder::recipe_of;
 use thalweg_io::load_layer_of;
 use thalweg_render::pictures::light::Sun;

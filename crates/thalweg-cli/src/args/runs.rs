@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_export::world_folder::{Ending, FramesOptions, StateEvery, States};
 use thalweg_sim::recipe::Recipe;
 

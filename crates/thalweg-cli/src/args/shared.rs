@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_io::LoadOptions;
 use thalweg_store::DrainJob;
 

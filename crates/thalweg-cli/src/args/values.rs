@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, StringValueParser, TypedValueParser};
-use thalweg_core::terrain::grid::{Edge, Edges};
+use thalweg_core::Edge;
+use thalweg_core::terrain::grid::Edges;
 use thalweg_io::Unit;
 use thalweg_models::models::Models;
 use thalweg_render::pictures::ramps::RAMPS;

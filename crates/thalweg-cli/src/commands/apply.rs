@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Error, Grid, Result, Terrain};
 use thalweg_export::world_folder::Ending;
 use thalweg_models::model::Family;
 use thalweg_sim::recipe::Recipe;
@@ -53,8 +51,9 @@ fn by_tiles(args: &Apply, recipe: &Recipe, voice: Voice) -> Result<ExitCode> {
     let asked = [("--layers", args.model.layers.is_some()), ("--type", args.model.sample.is_some())];
     let asked = asked.into_iter().find(|(_, asked)| *asked).map(|(name, _)| name);
     if let Some(name) = asked.or_else(|| args.run.of_a_whole()) {
-        let allowed = "nothing, where the result goes into a store: its layers and report lie there, and the same command goes on";
-        return Err(Error::value(name, "asked for", allowed));
+        let problem = "does not apply when the output is a Zarr store: the layers and the report are written with it, and the same \
+                       command continues an interrupted run";
+        return Err(Error::conflict(name, problem));
     }
     let job = ApplyJob::of(recipe, &args.input, args.load.options())?;
     carry_out(thalweg_store::Job::Apply(job), &args.model.output, TILE, args.memory, voice)

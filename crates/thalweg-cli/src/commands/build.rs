@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
+use thalweg_core::{Error, Result};
 use thalweg_export::export::{ExportTarget, fit};
 use thalweg_export::world_files::{TileFolder, TileRange};
 use thalweg_export::world_folder::{Ending, is_of_another, keeps_recipe, run_into};
@@ -36,9 +36,9 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     let asked = resolve(args)?;
     let is_store = is_store_name(&asked.dir);
     if let Some(name) = args.run.of_a_whole().filter(|_| args.tile_dir.is_some() || is_store) {
-        let allowed =
-            "nothing, where a world goes into tiles or a store: the same command goes on, and their reports lie there";
-        return Err(Error::value(name, "asked for", allowed));
+        let problem = "does not apply when the output is a folder of tiles or a Zarr store: the report is written with it, and the \
+                       same command continues an interrupted run";
+        return Err(Error::conflict(name, problem));
     }
     if let Some(dir) = &args.tile_dir {
         let recipe = if asked.own_model { borrowed(asked.recipe)? } else { asked.recipe };
@@ -50,7 +50,7 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     }
     let of_stores = [("--level", args.level.is_some()), ("--rect", args.rect.is_some())];
     if let Some((name, _)) = of_stores.into_iter().find(|(_, asked)| *asked) {
-        return Err(Error::value(name, "asked for", "nothing, unless --out names a store: a folder ending in .zarr"));
+        return Err(Error::conflict(name, "only applies when the output is a Zarr store (--out DIR.zarr)"));
     }
     whole(args, asked, voice)
 }
@@ -164,9 +164,8 @@ fn resolve(args: &Build) -> Result<Asked> {
     let dir = args.out.clone().map_or_else(by_itself, Ok)?;
     if args.preview {
         if !recipe.has_levels() {
-            let allowed =
-                "a recipe with `coarsest`, which is built in levels; with --cells any recipe is built coarser";
-            return Err(Error::value("--preview", &recipe.name, allowed));
+            let problem = "only applies to a recipe that is built in levels (`coarsest`); use --cells N to build any recipe coarser";
+            return Err(Error::conflict("--preview", problem));
         }
         recipe.cells = recipe.preview()?;
     }
@@ -177,8 +176,8 @@ fn resolve(args: &Build) -> Result<Asked> {
 fn override_in(recipe: &mut Recipe, args: &Build) -> Result<()> {
     if let Some(from) = &args.from {
         let Some(dem) = recipe.dem_mut() else {
-            let allowed = "a recipe that begins with an elevation model, such as aged";
-            return Err(Error::value("--from", &recipe.name, allowed));
+            let problem = "only applies to a recipe that begins with an elevation model, such as `aged`";
+            return Err(Error::conflict("--from", problem));
         };
         // Missing, before it is asked what format its ending names.
         std::fs::metadata(from).map_err(Error::io(from, "read"))?;

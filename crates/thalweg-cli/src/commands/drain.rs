@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::memory;
+use thalweg_core::{Error, Result};
 use thalweg_export::survey::{Phase, Survey, check_files};
 use thalweg_io::{Format, output};
 use thalweg_store::{ElevationFile, Job, is_zarr};
@@ -26,8 +26,8 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<ExitCode> {
         return by_tiles(args, &store, voice);
     }
     if args.drainage.no_outlines {
-        let allowed = "nothing, where the drainage does not go into a store";
-        return Err(Error::value("--no-outlines", "asked for", allowed));
+        let problem = "only applies when the output is a Zarr store (-o DIR.zarr)";
+        return Err(Error::conflict("--no-outlines", problem));
     }
     let (start, drainage) = (Instant::now(), &args.drainage);
     let reads = files_of(&args.input);
@@ -81,8 +81,8 @@ const NEED: u64 = 80;
 fn by_tiles(args: &Drain, store: &Path, voice: Voice) -> Result<ExitCode> {
     for (name, asked) in [("--breach", args.breach.is_some()), ("--runoff", args.runoff.is_some())] {
         if asked {
-            let allowed = "a folder as the output, and a map that memory holds: it does not go by tiles";
-            return Err(Error::value(name, "asked for", allowed));
+            let problem = "does not work tile by tile; write into a plain folder, and use a map that fits in memory";
+            return Err(Error::unsupported(name, problem));
         }
     }
     let job = args.drainage.job(&args.input, &args.load)?;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::range::check_range;
+use thalweg_core::{Error, Result};
 use thalweg_io::apart::apart;
 use thalweg_io::{output, save_picture};
 use thalweg_sim::world::World;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_export::export;
 
 use crate::args::Export;

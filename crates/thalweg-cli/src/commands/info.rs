@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use thalweg_core::base::error::Result;
 use thalweg_core::base::names::{lines, to_text};
-use thalweg_core::terrain::grid::{Georeference, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Georeference, Grid, Height, Result};
 use thalweg_io::terrain::{Loaded, load};
 use thalweg_io::{Format, Head, read};
 use thalweg_store::{ElevationFile, MapRows, MapSummary, Store, is_store, is_zarr, open_raster};

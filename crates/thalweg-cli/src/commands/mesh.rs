@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
+use thalweg_core::base::names::shown;
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_export::world_folder::cover_of;
 use thalweg_io::apart::apart;
 use thalweg_io::meshes::{MESH_ENDINGS, MESH_FILES, MeshFile, draft_scene};
@@ -41,10 +41,10 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
     let names: Vec<String> = files.iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_string())).collect();
     output::check_names(folder, "", &names)?;
     if args.trees.is_some() && !kind.nodes {
-        return Err(Error::file(&args.output, "holds no trees: they are nodes that share a few shapes; write .glb"));
+        return Err(Error::unsupported(shown(&args.output), "cannot store trees; write .glb"));
     }
     if args.texture.is_some() && !kind.colours {
-        return Err(Error::file(&args.output, "holds no picture; write .glb, .obj or .ply"));
+        return Err(Error::unsupported(shown(&args.output), "cannot store a texture; write .glb, .obj or .ply"));
     }
     let terrain = fitting(&args.input, &args.load, args.sea_level, memory::MESH, voice)?;
     memory::MESH.over("mesh", &terrain)?;

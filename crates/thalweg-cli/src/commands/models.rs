@@ -1,7 +1,7 @@
 //! `models`, `rocks`, `schema`, `completions`, `man`: what the declarations say.
 
 use clap_complete::Shell;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_models::model::{Family, page};
 use thalweg_models::rocks::{HEADS, ROCKS, Rock};
 use thalweg_sim::presets::PRESETS;

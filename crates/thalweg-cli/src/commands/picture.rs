@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_export::world_folder::{reads_of, recipe_of, rules_of};
 use thalweg_io::apart::apart;
 use thalweg_io::{output, save_picture};

@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Error, Grid, Result, Terrain};
 use thalweg_export::world_folder::{cover_of, draw_layer, recipe_of};
 use thalweg_io::{MapPixels, output, save_picture, save_shaded, save_world_file};
 use thalweg_render::pictures::perspective::{self, DrawnLand, ViewOptions};
@@ -30,8 +28,9 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     if let Some(file) = by_windows(&args.input, &args.load, asked, |size| memory::SHADE.beside(size))? {
         return match over {
             Some(flag) => {
-                let allowed = "nothing, for a map that memory does not hold: it is drawn by rows";
-                Err(Error::value(flag, "asked for", allowed))
+                let problem =
+                    "cannot be drawn on a map that does not fit in memory; `crop` or `resample` the map first";
+                Err(Error::unsupported(flag, problem))
             }
             None => shade_rows(args, &file, voice),
         };

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
+use thalweg_core::{Error, Result};
 use thalweg_io::Format;
 use thalweg_store::{Access, ApplyJob, BuildJob, Job, Level, Outcome, Plan, Store, Task, Work, is_zarr};
 

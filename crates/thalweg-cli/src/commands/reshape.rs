@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
-use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_core::{CellRect, Error, Result, Terrain};
 use thalweg_io::apart::apart;
 use thalweg_io::classes::{crop_raster, load_classes, load_layer_map, resample_classes};
 use thalweg_io::terrain::{Loaded, SaveOptions, load, save};
@@ -113,10 +112,13 @@ fn windows(
     apart(&files_of(input), &[output.to_path_buf()])?;
     let into_store = is_store_name(output);
     if !into_store && !matches!(Format::of(output), Ok(Format::Tiff)) {
-        return Err(Error::value("output", shown(output), "a .tif or a .zarr, for what goes by windows"));
+        let problem = "cannot be written window by window, as a map of Zarr or one that does not fit in memory must be; write .tif \
+                       or .zarr";
+        return Err(Error::unsupported(shown(output), problem));
     }
     if into_store && sample.is_some() {
-        return Err(Error::value("--type", "asked for", "nothing, for a store: it holds heights in fixed point"));
+        let problem = "does not apply when the output is a Zarr store, which holds heights in fixed point";
+        return Err(Error::conflict("--type", problem));
     }
     let reshaped = Reshaped::of(file, how)?;
     voice.warn_all(reshaped.warnings());

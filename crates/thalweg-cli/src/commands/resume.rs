@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_sim::run::Run;
 
 use crate::args::Resume;

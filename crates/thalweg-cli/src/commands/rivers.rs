@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{Parameters as _, typed};
-use thalweg_core::terrain::{Column, Table, Terrain};
+use thalweg_core::terrain::{Column, Table};
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::river_folder::{check_files, draft_network};
 use thalweg_io::rivers::read_network;
 use thalweg_io::{Sidecar, load_layer, output};

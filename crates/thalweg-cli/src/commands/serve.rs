@@ -4,7 +4,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_export::world_files::{Answer, WebTiles};
 use tiny_http::{Header, Method, Request, Response, Server};
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 
 use crate::args::Studio;
 use crate::console::Voice;

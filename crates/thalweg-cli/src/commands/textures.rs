@@ -1,6 +1,6 @@
 //! `textures`: what covers a terrain, for engines and renderers.
 
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_export::world_folder::{reads_of, rules_of};
 use thalweg_io::apart::apart;
 use thalweg_io::{check_textures, draft_textures, output, texture_files};

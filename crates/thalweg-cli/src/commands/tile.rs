@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_export::world_files::{check_folder, tile_draft, tile_rect};
 
 use crate::args::Tile;

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
-use thalweg_core::terrain::{DISCHARGE, POOL, Terrain, WATER};
+use thalweg_core::terrain::{DISCHARGE, POOL, WATER};
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::apart::apart;
 use thalweg_io::{output, save_picture};
 use thalweg_models::process::forest::Forest;

@@ -3,10 +3,7 @@
 
 use crate::support::{Place, text};
 use serde_json::Value;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_io::{SaveOptions, save};
 
 fn works(place: &Place, line: &str, mebibytes: u64) -> String {

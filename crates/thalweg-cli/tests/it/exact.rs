@@ -1,10 +1,8 @@
 //! Worlds whose files hold every unit: `--type f64`.
 
 use crate::support::Place;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellType, Cells, DISCHARGE, LayerSpec, POOL, SOIL, Terrain};
+use thalweg_core::terrain::{CellType, Cells, DISCHARGE, LayerSpec, POOL, SOIL};
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_io::{Samples, read};
 
 /// A world with heights, floats, and counts among its layers.

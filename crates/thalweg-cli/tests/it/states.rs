@@ -4,7 +4,7 @@
 use std::process::Stdio;
 
 use crate::support::{Place, signal, text};
-use thalweg_core::terrain::Terrain;
+use thalweg_core::Terrain;
 use thalweg_io::{LoadOptions, load};
 
 const RECIPE: &str = r#"

@@ -8,10 +8,7 @@ use std::time::Duration;
 
 use crate::long;
 use crate::support::{Place, text};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_io::{SaveOptions, save};
 
 /// Kilobytes that a process has held at the most, while it lives.

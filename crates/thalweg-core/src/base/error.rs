@@ -33,7 +33,32 @@ pub enum Error {
         /// All names that exist.
         known: Vec<String>,
     },
-    /// A layer that is missing or does not fit.
+    /// A setting that does not go with the others: one excludes it, or one that it needs is absent.
+    #[error("{} {}", line(.setting), lines(.problem))]
+    Conflict {
+        /// The option, parameter or key, with its value if it has one: `--no-outlines`, `edges = shared`.
+        setting: String,
+        /// The rest of the sentence: why it does not apply, and what to do instead.
+        problem: String,
+    },
+    /// A combination that cannot be done, although each part of it is valid: a file format without a place for such data,
+    /// a model that cannot work tile by tile.
+    #[error("{} {}", line(.subject), lines(.problem))]
+    Unsupported {
+        /// The thing that cannot do it, or that cannot be done.
+        subject: String,
+        /// The rest of the sentence: what is not possible, and what to do instead.
+        problem: String,
+    },
+    /// A file, layer or value that is needed and absent.
+    #[error("{} is missing: {}", line(.input), lines(.need))]
+    MissingInput {
+        /// What is missing, with its kind: ``layer `hardness` ``.
+        input: String,
+        /// What needs it, or what to give.
+        need: String,
+    },
+    /// A layer that does not fit.
     #[error("layer `{}`: {}", short(.name), lines(.problem))]
     Layer {
         /// The layer's name.
@@ -126,7 +151,35 @@ impl Error {
         Self::Unknown { what, name: name.to_string(), nearest, known }
     }
 
-    /// A layer that is missing or does not fit.
+    /// A setting that does not go with the others. Together, `setting` and `problem` are a sentence.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::base::error::Error;
+    ///
+    /// let error = Error::conflict("--level", "only applies when the output is a Zarr store (--out DIR.zarr)");
+    /// assert_eq!(error.to_string(), "--level only applies when the output is a Zarr store (--out DIR.zarr)");
+    /// ```
+    pub fn conflict(setting: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Conflict { setting: setting.into(), problem: problem.into() }
+    }
+
+    /// A combination that cannot be done. Together, `subject` and `problem` are a sentence.
+    pub fn unsupported(subject: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Unsupported { subject: subject.into(), problem: problem.into() }
+    }
+
+    /// A file, layer or value that is needed and absent; `need` says what needs it, or what to give.
+    pub fn missing(input: impl Into<String>, need: impl Into<String>) -> Self {
+        Self::MissingInput { input: input.into(), need: need.into() }
+    }
+
+    /// A layer that a model needs and that is absent; `meaning` says what the layer holds.
+    pub fn missing_layer(layer: &str, model: &str, meaning: &str) -> Self {
+        Self::missing(format!("layer `{layer}`"), format!("`{model}` needs it ({meaning})"))
+    }
+
+    /// A layer that does not fit.
     pub fn layer(name: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Layer { name: name.into(), problem: problem.into() }
     }

@@ -90,8 +90,8 @@ pub fn check_edges(name: &str, edges: Edges) -> Result<()> {
     match (0..4).find(|side| edges[*side] == Edge::Looped && edges[(side + 2) % 4] != Edge::Looped) {
         Some(side) => {
             let [here, there] = [side, (side + 2) % 4].map(|side| SIDES[side]);
-            let allowed = format!("{there} looped as well, or neither");
-            Err(Error::value(format!("{name}.{here}"), "\"looped\"", allowed))
+            let problem = format!("needs {there} looped as well; loop both sides or neither");
+            Err(Error::conflict(format!("{name}.{here} = \"looped\""), problem))
         }
         None => Ok(()),
     }

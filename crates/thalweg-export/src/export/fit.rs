@@ -13,18 +13,18 @@ use thalweg_sim::recipe::{Beyond, Coarsest, Recipe};
 /// pyramid, or squares where the extent is none; levels that do not come to the recipe's cells. What
 /// [`Recipe::grids`] refuses of the new size. The recipe is then as it was.
 pub fn fit(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
-    let refuse = |allowed: &str| Err(Error::value("for", target.name, allowed));
+    let refuse = |problem: &str| Err(Error::unsupported(format!("for = {}", target.name), problem));
     if target.numbering == Numbering::Pyramid {
-        return refuse("a program that takes samples: a map of the globe has no size of its own");
+        return refuse("is not possible: a map of the globe prescribes no size; name a program that takes samples");
     }
     let Some(extent) =
         recipe.extent().filter(|_| recipe.levels().beyond == Beyond::Global && recipe.continents().is_none())
     else {
-        return refuse("nothing, but for a recipe with an `extent` that is solved as a whole");
+        return refuse("only applies to a recipe with an `extent` that is solved as a whole");
     };
     let [width, height] = extent;
     if target.square && width != height {
-        return refuse("a program that takes other than squares, for this extent");
+        return refuse("needs an `extent` with equal sides: the program takes only squares");
     }
     let cell = width.max(height) / recipe.cells.max(1) as f64;
     let near = [height, width].map(|side| ((side / cell).round() as usize).max(2));

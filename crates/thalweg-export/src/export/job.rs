@@ -42,8 +42,8 @@ impl Export {
             return Ok(Self(Way::Map(Box::new(MapExport::begin(ground, folder, options)?))));
         }
         let refused = |name: &str, value: String| {
-            let allowed = format!("a target that lays land on the globe; {} does not", options.target.name);
-            Err(Error::value(name, value, allowed))
+            let problem = format!("is not supported by {}: it only applies to maps of the globe", options.target.name);
+            Err(Error::unsupported(format!("{name} = {value}"), problem))
         };
         if let Some([longitude, latitude]) = options.origin {
             return refused("origin", format!("{longitude},{latitude}"));

@@ -45,8 +45,8 @@ impl FromStr for ExportTiles {
 
 /// The samples of an export: a grid over the whole terrain, its corners on the terrain's corner samples, cut into tiles of one size.
 ///
-/// It is no [`TileGrid`](thalweg_core::terrain::TileGrid): all tiles have the size that the target program prescribes, may share their
-/// border samples with their neighbours, and cover a grid of resampled corner samples.
+/// It is no [`TileGrid`](thalweg_core::terrain::TileGrid): all tiles have the size that the target program prescribes,
+/// may share their border samples with their neighbours, and cover a grid of resampled corner samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportLayout {
     /// Rows and columns of tiles; `[1, 1]` where nothing is cut.
@@ -86,23 +86,24 @@ impl ExportLayout {
         }
         let shared = match (target.seams, shared) {
             (Seams::Shared, Some(false)) => {
-                let allowed = format!("shared, for {}: its neighbours hold the same edge", target.name);
-                return Err(Error::value("edges", "adjacent", allowed));
+                let problem = format!(
+                    "is not supported by {}: its neighbouring tiles hold the same edge; use shared",
+                    target.name
+                );
+                return Err(Error::unsupported("edges = adjacent", problem));
             }
             (Seams::Adjacent, Some(true)) => {
-                let allowed = format!("adjacent, for {}: where a tile ends the next begins", target.name);
-                return Err(Error::value("edges", "shared", allowed));
+                let problem =
+                    format!("is not supported by {}: its tiles have no samples in common; use adjacent", target.name);
+                return Err(Error::unsupported("edges = shared", problem));
             }
             (seams, shared) => shared.unwrap_or(seams != Seams::Adjacent),
         };
         let layout = match tiles {
             ExportTiles::Whole => Self { tiles: [1, 1], side: single(target, source, size)?, shared },
-            _ if size.is_some() => {
-                return Err(Error::value(
-                    "size",
-                    size.map_or(String::new(), shown),
-                    "nothing beside tiles: these have a side of their own, as --tiles 513px",
-                ));
+            _ if let Some(size) = size => {
+                let problem = "cannot be combined with tiles; give the side of a tile instead (--tiles 513px)";
+                return Err(Error::conflict(format!("size = {}", shown(size)), problem));
             }
             ExportTiles::Count(tiles) => {
                 let most = if target.numbering == Numbering::Regions { MOST_REGIONS } else { MOST_TILES };

@@ -102,8 +102,11 @@ impl MapExport {
         let name = options.name.clone().unwrap_or_else(|| ground.name.clone());
         target.check_name(&name)?;
         let mesh = target.height_file(options.format.as_deref())?.ending == MESH;
-        let refused = |what: &str, value: String, allowed: &str| {
-            Err(Error::value(what, value, format!("nothing for {}, {allowed}", target.name)))
+        let refused = |what: &str, value: String, reason: &str| {
+            Err(Error::unsupported(
+                format!("{what} = {value}"),
+                format!("is not supported by {}, {reason}", target.name),
+            ))
         };
         if let Some([rows, cols]) = options.size {
             return refused(
@@ -452,11 +455,8 @@ fn placed(ground: &Ground, origin: Option<[f64; 2]>, warnings: &mut Vec<String>)
         let code = place.epsg();
         let named = code.map_or("a system without an EPSG code".to_string(), |code| format!("EPSG:{code}"));
         if origin.is_some() {
-            return Err(Error::value(
-                "origin",
-                "given",
-                format!("nothing for heights that lie somewhere already: in {named}"),
-            ));
+            let problem = format!("only applies to heights without a coordinate system; these are in {named}");
+            return Err(Error::conflict("origin", problem));
         }
         let [x, _, _, y, ..] = place.transform.unwrap_or_default();
         let found = code.and_then(|code| MapPlace::of_code(code, [x, y]));

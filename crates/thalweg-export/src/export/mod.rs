@@ -178,8 +178,8 @@ impl SheetExport {
         let source = ground.sheet.size();
         let layout = ExportLayout::choose(target, source, options.tiles, options.size, options.shared)?;
         if target.layers == LayerPlace::None && !options.layers.is_empty() {
-            let allowed = format!("none: {} has a place for heights alone", target.name);
-            return Err(Error::value("layers", options.layers.join(","), allowed));
+            let problem = format!("is not supported: {} has a place for heights alone", target.name);
+            return Err(Error::unsupported(format!("layers = {}", options.layers.join(",")), problem));
         }
         let layers = options.layers.iter().map(|layer| ground.layer(layer)).collect::<Result<Vec<_>>>()?;
         for (k, layer) in layers.iter().enumerate() {

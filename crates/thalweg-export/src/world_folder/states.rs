@@ -86,8 +86,9 @@ impl States {
                 let grid = Grid::new([3, 3], 1.0)?;
                 let knows_time = |model: &dyn thalweg_models::model::Model| model.years(&grid, 1).is_some();
                 if !recipe.stages.iter().any(|stage| !stage.muted && knows_time(&*stage.model)) {
-                    let allowed = "steps, for no stage of this recipe knows time";
-                    return Err(Error::value("states", format!("{years}y"), allowed));
+                    let problem =
+                        "needs a stage that knows time, and this recipe has none; give a number of steps instead";
+                    return Err(Error::conflict(format!("states = {years}y"), problem));
                 }
             }
             StateEvery::Steps(_) => {}

@@ -71,7 +71,7 @@ impl Stepper for Laying {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
         let Self(model) = self;
         if terrain.float(&ELEVATION).is_none_or(|field| field.size() != terrain.grid.size) {
-            return Err(Error::layer(ELEVATION.name, "is missing; an elevation in metres for every cell is needed"));
+            return Err(Error::missing_layer(ELEVATION.name, "elevation", ELEVATION.meaning));
         }
         let rows = band(&terrain.grid, STEP_CELLS, tick.step);
         // Out of the terrain while the ground is written.

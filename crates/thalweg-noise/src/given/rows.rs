@@ -102,7 +102,7 @@ pub fn numbers<const N: usize>(
     let mut numbers = [0.0; N];
     for (number, entry) in numbers.iter_mut().zip(entries) {
         let named = || format!("{owner}.{}", entry.name);
-        let value = row.get(entry.name).ok_or_else(|| Error::value(named(), "missing", "a number"))?;
+        let value = row.get(entry.name).ok_or_else(|| Error::missing(named(), "give a number"))?;
         let read = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
         *number = entry.check(owner, read.ok_or_else(|| Error::value(named(), value, "a number"))?)?;
     }

@@ -82,7 +82,10 @@ impl<'a> ShadedMap<'a> {
         let lies_over =
             water.depth.is_some() || water.lakes().is_some() || water.streams.is_some() || water.ice.is_some();
         if lies_over || !options.rivers.is_empty() || !options.trees.is_empty() {
-            return Err(Error::value("water, rivers and trees", "given", "none, for a map that is drawn by bands"));
+            return Err(Error::unsupported(
+                "water, rivers and trees",
+                "cannot be drawn on a map that is drawn by bands",
+            ));
         }
         options.sun.check()?;
         let sea = grid.sea_level.map(|level| level.metres_f32());

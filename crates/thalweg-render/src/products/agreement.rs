@@ -49,7 +49,10 @@ pub fn agreement(a: &Terrain, b: &Terrain) -> Result<Agreement> {
         return Err(Error::value("extent", y, format!("{x}, that of the other terrain")));
     }
     if let Some(count) = [a, b].iter().map(|terrain| terrain.nodata_count()).find(|count| *count > 0) {
-        return Err(Error::value("cells without data", count, "none in terrains that are compared"));
+        return Err(Error::unsupported(
+            format!("a terrain with {count} cells without data"),
+            "cannot be compared; fill them first",
+        ));
     }
     let (coarse, fine) = if a.grid.len() <= b.grid.len() { (a, b) } else { (b, a) };
     let long = coarse.grid.rows().max(coarse.grid.cols());

@@ -241,7 +241,7 @@ pub(super) fn scale(terrain: &Terrain, max_height: Option<f64>) -> Result<f64> {
     }
     match terrain.range().map(|[_, high]| high.metres()) {
         Some(high) if high > 0.0 => Ok(wanted / high),
-        _ => Err(Error::value("max height", format!("{wanted} m"), "only for ground that rises above 0 m")),
+        _ => Err(Error::conflict(format!("max height = {wanted} m"), "only applies to terrain that rises above 0 m")),
     }
 }
 

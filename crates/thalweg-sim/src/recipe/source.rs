@@ -65,7 +65,7 @@ impl Form<LayerSource> for Input {
         let table = value.as_table().ok_or_else(|| Error::value(name, value, allowed))?;
         keys::known("key", table, KEYS.iter().map(|key| key.name))?;
         if table.contains_key("file") == table.contains_key("layer") {
-            return Err(Error::value(name, value, "exactly one of `file` and `layer`"));
+            return Err(Error::conflict(format!("{name} = {value}"), "needs exactly one of `file` and `layer`"));
         }
         keys::read(&mut source, name, table, &KEYS).map(|()| source)
     }

@@ -142,13 +142,9 @@ impl Stage {
             let able = Models::default();
             let able: Vec<&str> =
                 able.all().map(|model| model.about()).filter(|about| about.loops).map(|about| about.name).collect();
-            let allowed = format!("sides that end, with this model; over looped ones run {}", able.join(", "));
             let sides = [SIDES[axis], SIDES[axis + 2]].join(" and ");
-            return Err(Error::value(
-                format!("{}.model", self.label),
-                format!("{} with {sides} looped", model.about().name),
-                allowed,
-            ));
+            let problem = format!("does not work with {sides} looped; {} do", able.join(", "));
+            return Err(Error::unsupported(format!("{}.model = {}", self.label, model.about().name), problem));
         }
         self.tables.check(grid)?;
         let steps = model.steps(grid);

@@ -21,8 +21,7 @@ pub fn fetch_all(
     let about = stage.model.about();
     for spec in about.needs {
         if !stage.layers.contains_key(spec.name) && !terrain.layers.contains_key(spec.name) {
-            let problem = format!("is needed by `{}` and missing ({})", about.name, spec.meaning);
-            return Err(Error::layer(spec.name, problem));
+            return Err(Error::missing_layer(spec.name, about.name, spec.meaning));
         }
     }
     let wanted = about.needs.iter().chain(about.uses).filter_map(|spec| Some((spec, stage.layers.get(spec.name)?)));

@@ -102,7 +102,10 @@ fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
     let layer = |name: &str| terrain.layers.get(name).map(|layer| &layer.cells);
     let (Some(Cells::Count(receivers)), Some(Cells::Float(area))) = (layer(RECEIVER.name), layer(CATCHMENT.name))
     else {
-        return Err(Error::layer(RECEIVER.name, "is missing: a local level is made of the one before, with its tree"));
+        return Err(Error::missing(
+            format!("layer `{}`", RECEIVER.name),
+            "a local level is made from the level before, with its flow directions",
+        ));
     };
     let receivers = receivers.map(|code| u8::try_from(*code).unwrap_or(OUT).min(OUT));
     let rect = CellRect::new([0, 0], terrain.grid.size);

@@ -459,7 +459,10 @@ impl Run {
             Some(stage) if stage.takes_springs() => springs::add(&mut self.terrain, &[spring]),
             stage => {
                 let model = stage.map_or("none", |stage| stage.model.about().name);
-                Err(Error::value("running model", model, format!("one that keeps a table of {SPRINGS}")))
+                Err(Error::unsupported(
+                    "a spring",
+                    format!("cannot be added while `{model}` runs; only a model with a table of {SPRINGS} takes it"),
+                ))
             }
         }
     }

@@ -19,11 +19,14 @@ use thalweg_models::model::{Model, Reach, Tick};
 /// When the model reaches over the whole terrain, when that is looped, or as its steps.
 pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) -> Result<()> {
     let Reach::Cells(halo) = model.reach(&terrain.grid) else {
-        return Err(Error::value(model.about().name, "reaches over the whole terrain", "a model of finite reach"));
+        return Err(Error::unsupported(
+            format!("`{}`", model.about().name),
+            "cannot run by tiles, because it reaches over the whole terrain",
+        ));
     };
     if let Some(axis) = (0..2).find(|axis| terrain.grid.is_looped(*axis)) {
-        let sides = format!("{} and {} looped", SIDES[axis], SIDES[axis + 2]);
-        return Err(Error::value("edges", sides, "sides that end: a tile has nothing beyond them"));
+        let sides = format!("edges with {} and {} looped", SIDES[axis], SIDES[axis + 2]);
+        return Err(Error::unsupported(sides, "are not supported by tiles; use open or closed edges"));
     }
     let tiles = TileGrid::new(terrain.grid.size, tile.clamp(1, TileGrid::MAX_TILE_SIZE))?;
     for step in 0..model.steps(&terrain.grid) {

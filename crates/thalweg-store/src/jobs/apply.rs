@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::TileGrid;
-use thalweg_core::terrain::grid::{Grid, SIDES, check_edges};
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::grid::{SIDES, check_edges};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Error, Grid, Height, Result};
 use thalweg_io::{HeightReading, LoadOptions, Samples};
 use thalweg_models::model::Reach;
 use thalweg_models::models::{self, Models};
@@ -103,15 +103,16 @@ impl ApplyJob {
         let Reach::Cells(reach) = model.reach(&grid) else {
             let able = models::all().filter(|model| model.reach(&grid) != Reach::Whole).map(|model| model.about().name);
             let able: Vec<&str> = able.collect();
-            let allowed = format!(
-                "by tiles a model of finite reach ({}); this one reaches over the whole map, and works where memory holds that",
+            let problem = format!(
+                "cannot run by tiles, because it reaches over the whole map; use a model of finite reach ({}), or a map that fits in \
+                 memory and an output other than a store",
                 able.join(", ")
             );
-            return Err(Error::value("model", about.name, allowed));
+            return Err(Error::unsupported(format!("model `{}`", about.name), problem));
         };
         if let Some(axis) = (0..2).find(|axis| grid.is_looped(*axis)) {
-            let sides = format!("{} and {} looped", SIDES[axis], SIDES[axis + 2]);
-            return Err(Error::value("edges", sides, "sides that end, by tiles: open or closed"));
+            let sides = format!("edges with {} and {} looped", SIDES[axis], SIDES[axis + 2]);
+            return Err(Error::unsupported(sides, "are not supported by tiles; use open or closed edges"));
         }
         stage.check(&grid, 0)?;
         let mut given = Vec::new();
@@ -121,8 +122,7 @@ impl ApplyJob {
             given.push(GivenLayer::open(*spec, path, grid.size)?);
         }
         if let Some(spec) = about.needs.iter().find(|spec| !files.iter().any(|(name, _)| name == spec.name)) {
-            let problem = format!("is needed by `{}` and missing ({})", about.name, spec.meaning);
-            return Err(Error::layer(spec.name, problem));
+            return Err(Error::missing_layer(spec.name, about.name, spec.meaning));
         }
         Ok(Modelled { steps: model.steps(&grid), key: stage.key(recipe.seed), model, grid, reach, given })
     }
@@ -172,16 +172,21 @@ fn files_of(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
     for stage in &recipe.stages {
         let tables = stage.tables.to_toml().is_some();
         if tables || !stage.strokes.is_empty() || stage.muted || recipe.sketch.is_some() {
-            let allowed =
-                "by tiles a model with its parameters and layers: no tables, strokes or sketch, and not muted";
-            return Err(Error::value("stage", &stage.label, allowed));
+            let problem = "cannot run by tiles: only a model with its parameters and layers can, without tables, strokes, a sketch or \
+                           `muted`";
+            return Err(Error::unsupported(format!("stage `{}`", stage.label), problem));
         }
         for (name, source) in &stage.layers {
             match &source.from {
                 From::File(path) if source.scale.is_none() => {
                     files.push((name.clone(), recipe.folder.join(path).into()))
                 }
-                _ => return Err(Error::layer(name, "is read of a file by tiles, and as it stands there")),
+                _ => {
+                    return Err(Error::unsupported(
+                        format!("layer `{name}`"),
+                        "cannot be read by tiles unless it is a file without `scale`",
+                    ));
+                }
             }
         }
     }

@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::Size;
-use thalweg_core::terrain::grid::{Georeference, Grid};
-use thalweg_core::terrain::{CATCHMENT, CellRect, LAKE, TileGrid};
+use thalweg_core::terrain::{CATCHMENT, LAKE, TileGrid};
+use thalweg_core::{CellRect, Error, Georeference, Grid, Result, Size};
 use thalweg_flow::D8;
 use thalweg_io::{SampleType, Samples};
 use thalweg_refine::LocalWindow;
@@ -86,8 +84,7 @@ impl BuildJob {
         match self.part {
             Some((start, size)) => Ok(CellRect::new(start, size)),
             None if self.recipe()?.continents().is_some() => {
-                let allowed = "W,N,E,S in metres: this world has no end in sight";
-                Err(Error::value("rect", "not given", allowed))
+                Err(Error::missing("rect", "a world with `continents` has no end; give W,N,E,S in metres"))
             }
             None => Ok(world.frame().world(self.level)),
         }

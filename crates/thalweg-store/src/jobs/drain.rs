@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::TileGrid;
-use thalweg_core::terrain::grid::{Edges, Grid};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::terrain::grid::Edges;
+use thalweg_core::{Error, Grid, Height, Result};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_io::place::cell_at;
 use thalweg_io::{HeightReading, LoadOptions, Samples};

@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, Cells, LayerSpec};
+use thalweg_core::terrain::{Cells, LayerSpec};
+use thalweg_core::{CellRect, Error, Field, Height, Result, Size};
 use thalweg_io::{HeightReading, LoadOptions, layer_piece};
 use thalweg_models::models::elevation::ELEVATION;
 use thalweg_tiled::layer::NO_HEIGHT;

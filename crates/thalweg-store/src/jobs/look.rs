@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::terrain::TileGrid;
+use thalweg_core::{Error, Result};
 use thalweg_io::{HeightReading, SampleLook};
 use thalweg_tiled::{Product, Summaries, TileInput, TileOutput, TilePass};
 

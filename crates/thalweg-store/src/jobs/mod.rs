@@ -14,8 +14,8 @@ pub use drain::DrainJob;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::shown;
+use thalweg_core::{Error, Result};
 use thalweg_io::apart::{apart, same};
 use thalweg_tiled::{TileLayer, TilePass};
 

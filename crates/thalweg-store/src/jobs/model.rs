@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{
-    CellRect, CellType, Cells, Column, ColumnType, GROUND, LOOSE, LayerSpec, Table, Terrain, within,
-};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{CellType, Cells, Column, ColumnType, GROUND, LOOSE, LayerSpec, Table, within};
+use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_io::{HeightReading, SampleType, Samples};
 use thalweg_models::model::{Model, Tick};
 use thalweg_sim::run::tiles::{advance, gather, sort_by_number};

@@ -3,10 +3,7 @@
 use std::path::Path;
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
 use thalweg_io::{LoadOptions, SampleType, SaveOptions, load, save, save_shaded};
 use thalweg_render::pictures::light::Sun;
 use thalweg_render::pictures::shade::{ShadeOptions, shade};

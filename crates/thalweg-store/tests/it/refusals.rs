@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::{self, Draw};
-use thalweg_core::terrain::CellRect;
+use thalweg_core::CellRect;
 use thalweg_io::{LoadOptions, SampleType, Samples};
 use thalweg_store::{
     Access, DrainJob, MapInMemory, Store, StoreSpec, StoredLayer, WindowedMap as _, ZarrArray, is_store, open_raster,

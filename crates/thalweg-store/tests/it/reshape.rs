@@ -1,10 +1,7 @@
 //! Maps cut and resampled by windows are those cut and resampled in memory, to the bit.
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
 use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, load, read, save};
 use thalweg_render::products::resample::{crop, resample};
 use thalweg_store::{ElevationFile, Reshape, Reshaped, Store, WindowedMap as _};

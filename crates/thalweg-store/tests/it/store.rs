@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{self, Draw, KINDS, crop, samples};
-use thalweg_core::terrain::CellRect;
+use thalweg_core::CellRect;
 use thalweg_io::{SampleType, Samples};
 use thalweg_store::{Access, Fault, Harm, Level, Store, StoreSpec, StoredLayer, WindowedMap as _, tile_side};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use thalweg_core::terrain::CellRect;
+use thalweg_core::CellRect;
 use thalweg_io::{SampleType, Samples};
 use thalweg_store::{Pool, Work};
 

@@ -6,10 +6,7 @@ use std::time::SystemTime;
 
 use crate::support::{files, finish_work};
 use serde_json::Value;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
 use thalweg_export::survey::{Survey, SurveyOptions};
 use thalweg_flow::streams;
 use thalweg_io::features::save_lakes;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 
 use crate::app::paths::free;
 

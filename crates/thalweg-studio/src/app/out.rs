@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg_core::base::error::Error;
+use thalweg_core::Error;
 use thalweg_core::base::names::quoted;
 use thalweg_io::atomic::atomic;
 use thalweg_render::pictures::picture::Picture;

@@ -1,8 +1,7 @@
 //! Words over the view: what is compared, the legend, the ground under the cursor, the droplet that was followed.
 
 use eframe::egui::{self, Align2, Color32, FontId, Rect, Stroke as Pen, Ui, pos2, vec2};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Field, Terrain};
 use thalweg_render::products::probe::{self, Reading};
 
 use crate::app::pointer::Cursor;

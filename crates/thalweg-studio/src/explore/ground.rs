@@ -1,10 +1,7 @@
 //! A ring's ground as a terrain and as a surface: its rim runs over into the coarser ring about it, so that no seam shows.
 
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, Cells, DISCHARGE, POOL, Terrain};
+use thalweg_core::terrain::{Cells, DISCHARGE, POOL};
+use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
 use thalweg_refine::{Frame, LocalWindow};
 use thalweg_sim::world::World;
 

@@ -1,7 +1,7 @@
 //! [`rings`]: which windows of a world are seen from where, each as fine as its distance asks for (after Losasso & Hoppe 2004,
 //! "Geometry clipmaps: terrain rendering using nested regular grids").
 
-use thalweg_core::terrain::CellRect;
+use thalweg_core::CellRect;
 use thalweg_refine::Frame;
 
 /// Cells on a side of a ring.

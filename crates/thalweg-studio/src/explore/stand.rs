@@ -1,6 +1,6 @@
 //! [`Stand`]: from where an endless land is looked at; what does not depend on how fine it is.
 
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_refine::Frame;
 use thalweg_render::pictures::light::Sun;
 use thalweg_sim::world::World;

@@ -1,10 +1,8 @@
 //! A terrain as it goes from one thread of a browser to another.
 
 use serde::{Deserialize, Serialize};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellType, Cells, Column, ColumnType, Layer, LayerSpec, Table, Terrain};
+use thalweg_core::terrain::{CellType, Cells, Column, ColumnType, Layer, LayerSpec, Table};
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_models::models::Models;
 
 use crate::raw::Raw;

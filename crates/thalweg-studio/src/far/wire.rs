@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 use thalweg_io::MemoryFiles;
 use thalweg_render::products::overlay::Overlay;
 use thalweg_sim::recipe::Recipe;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::{Grid, Terrain};
 use thalweg_models::models::droplets::{Droplets, TracePoint};
 use thalweg_sim::session::Position;
 

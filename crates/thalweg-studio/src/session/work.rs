@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_core::terrain::GROUND;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::recipe::strokes::{Stroke, Tool};

@@ -1,6 +1,6 @@
 //! A terrain on the GPU: its textures, and what is made of them.
 
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Field, Size};
 
 use crate::view::facts::Facts;
 use crate::view::paint::Paint;

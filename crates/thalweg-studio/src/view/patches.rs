@@ -5,7 +5,7 @@
 
 use glam::{Mat4, Vec3, vec3};
 use serde::{Deserialize, Serialize};
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Field, Size};
 
 use crate::raw;
 

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 use thalweg_render::pictures::picture::Picture;
 
 use crate::view::gpu::{Gpu, is_software};

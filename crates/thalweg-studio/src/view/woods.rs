@@ -2,7 +2,7 @@
 
 use glam::{Vec3, vec3};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Field, Size};
 use thalweg_models::process::forest::{KINDS, PlantForm, Tree};
 use thalweg_render::pictures::relief::Relief;
 use thalweg_render::pictures::sample::bilinear;

@@ -6,10 +6,8 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, LOOSE, POOL, Terrain};
+use thalweg_core::terrain::{Cells, LOOSE, POOL};
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_models::process::forest::{Forest, KINDS, Tree};
 use thalweg_models::rocks::Rock;
 use thalweg_render::pictures::picture::Picture;

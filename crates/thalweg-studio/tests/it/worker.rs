@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::run_recipe;
+use thalweg_core::Terrain;
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{ParamKind, Value};
-use thalweg_core::terrain::Terrain;
 use thalweg_sim::recipe::strokes::{Stroke, Tool};
 use thalweg_sim::recipe::{Recipe, Start};
 use thalweg_studio::session::{Order, Snapshot, Worker};

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::{Terrain, WATER};
+use thalweg_core::terrain::WATER;
+use thalweg_core::{Result, Terrain};
 use thalweg_flow::{Drainage, Land, accumulate, fill};
 use thalweg_models::model::Model as _;
 use thalweg_models::models as list;

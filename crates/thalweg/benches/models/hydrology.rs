@@ -1,8 +1,7 @@
 //! Figures of streams and pools.
 
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, POOL, Terrain};
+use thalweg_core::terrain::{Cells, POOL};
+use thalweg_core::{Height, Result, Terrain};
 use thalweg_flow::{Land, fill};
 use thalweg_models::model::Budget;
 use thalweg_models::models::hydrology::Hydrology;

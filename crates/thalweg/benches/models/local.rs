@@ -2,9 +2,8 @@
 
 use std::hint::black_box;
 
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::CellRect;
+use thalweg_core::{CellRect, Result};
 use thalweg_refine::{Frame, LocalWindow, Rules, needed, refine};
 
 use crate::work::{mountains, now, with_threads};

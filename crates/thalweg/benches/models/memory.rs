@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
-use thalweg_core::base::error::{Error, Result};
+use thalweg_core::{Error, Result};
 use thalweg_flow::{Drainage, Land};
 use thalweg_models::models::hydrology::Hydrology;
 use thalweg_models::models::river_network::RiverNetwork;

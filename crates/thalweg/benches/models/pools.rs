@@ -1,10 +1,7 @@
 //! Figures of living pools.
 
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::pools::{Arrival, PoolRules, Pools, Stock};
 use thalweg_flow::{Directions, Drainage, Land, downstream, fill};
 

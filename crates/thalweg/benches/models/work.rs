@@ -3,12 +3,9 @@
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellType, Cells, Terrain};
+use thalweg_core::terrain::{CellType, Cells};
+use thalweg_core::{Field, Grid, Height, Result, Terrain};
 use thalweg_models::model::{Budget, Model, Stepper, Tick};
 use thalweg_models::models::droplets::Droplets;
 use thalweg_models::models::gradient_noise::GradientNoise;

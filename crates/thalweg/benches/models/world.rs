@@ -1,6 +1,6 @@
 //! A world without end: what is waited for when a tile is asked for.
 
-use thalweg_core::base::error::Result;
+use thalweg_core::Result;
 use thalweg_sim::presets;
 use thalweg_sim::world::{World, unwatched};
 

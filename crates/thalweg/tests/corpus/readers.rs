@@ -5,7 +5,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use thalweg_core::terrain::grid::Grid;
+use thalweg_core::Grid;
 use thalweg_io::{Format, LoadOptions, Raster, Sidecar, Unit, decode, decode_mask, river_files, terrain_of, trees};
 use thalweg_models::models::Models;
 use thalweg_render::pictures::picture::Picture;

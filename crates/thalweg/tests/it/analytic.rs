@@ -5,12 +5,10 @@
 //! radius 0 and positions on cell centres it digs behind itself only, so that its whole run can be worked out by hand.
 
 use crate::support::terrain_on;
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table};
+use thalweg_core::{Edge, Field, Grid, Height, Result, Terrain};
 use thalweg_models::model::{Budget, Model, Tick};
 use thalweg_models::models::droplets::{DEPOSIT, Droplets, VISITS, WEAR};
 

@@ -2,9 +2,7 @@
 
 use crate::long;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Field, Grid, Height};
 use thalweg_flow::Land;
 use thalweg_flow::pools::{Arrival, PoolRules, Pools, Stock};
 use thalweg_flow::spill::fill_spill_merge;

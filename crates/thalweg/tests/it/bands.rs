@@ -1,11 +1,7 @@
 //! A shaded map drawn by bands is the one drawn in memory, to the byte of its file.
 
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, Terrain};
+use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
 use thalweg_io::save_shaded;
 use thalweg_render::pictures::bands::ShadedMap;
 use thalweg_render::pictures::light::Sun;

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use crate::long;
 use crate::support::{build_preset, shared_preset};
 use rayon::prelude::*;
-use thalweg_core::terrain::Terrain;
+use thalweg_core::Terrain;
 use thalweg_io::{SaveOptions, save};
 
 /// Heights of an ASCII grid.

@@ -2,9 +2,7 @@
 
 use crate::support::with_threads;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Field, Grid, Height};
 use thalweg_flow::depressions::{Hierarchy, OUTSIDE};
 use thalweg_flow::spill::{FilledPool, StandingWater, fill_spill_merge};
 use thalweg_flow::{Directions, Land, OUT, PIT, Part, d8, downstream, fill};

@@ -2,10 +2,7 @@
 //! weights, directions by their codes, χ.
 
 use crate::support::finish_run;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Georeference, Grid};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Field, Georeference, Grid, Height, Terrain};
 use thalweg_flow::accumulate::{in_parts, weighted};
 use thalweg_flow::{Directions, OUT, VOID, streams};
 use thalweg_io::{LoadOptions, Unit, cell_of};

@@ -6,10 +6,9 @@ use std::path::Path;
 use crate::support::elevation_model_path;
 use tempfile::TempDir;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Georeference, Grid, PixelIs};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellType, Cells, HARDNESS, LayerSpec, Terrain};
+use thalweg_core::terrain::grid::PixelIs;
+use thalweg_core::terrain::{CellType, Cells, HARDNESS, LayerSpec};
+use thalweg_core::{Field, Georeference, Grid, Height, Terrain};
 use thalweg_io::{
     FilePath, Format, LoadOptions, Loaded, Raster, SampleType, Samples, SaveOptions, Sidecar, load, load_layer, read,
     save, save_layer, write,

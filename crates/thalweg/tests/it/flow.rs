@@ -4,9 +4,7 @@ mod plain;
 
 use crate::support::with_threads;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid, Topology};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Field, Grid, Height, Topology};
 use thalweg_flow::{Directions, Drainage, Land, OUT, PIT, Part, VOID, accumulate, d8, fill};
 
 /// Ground with all that a land needs.

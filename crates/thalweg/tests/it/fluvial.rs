@@ -3,10 +3,9 @@
 use crate::support::terrain_on;
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{ParamKind, Parameters, Value, Written};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, RAIN, SUSPENDED, Terrain, WATER};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, RAIN, SUSPENDED, WATER};
+use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::D8;
 use thalweg_models::model::{Budget, Model, Tick};
 use thalweg_models::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::support::{build_preset, preset_recipe, run_recipe};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{DISCHARGE, POOL, Terrain};
+use thalweg_core::terrain::{DISCHARGE, POOL};
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_export::export::{Export, ExportOptions, ExportTarget, LayerPlace, TARGETS};
 use thalweg_export::survey::{Phase, Survey, SurveyOptions, check_files};
 use thalweg_export::world_folder;

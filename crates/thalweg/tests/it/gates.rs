@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use crate::long;
 use crate::support::{build_preset, shared_preset};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, POOL, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, POOL};
+use thalweg_core::{Field, Height, Terrain};
 use thalweg_render::products::lakes::lakes;
 use thalweg_render::products::measure::measure;
 use thalweg_render::products::resample::{reduce, resample};

@@ -3,10 +3,9 @@
 use crate::support::terrain_on;
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::Written;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL};
+use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::depressions::Hierarchy;
 use thalweg_flow::{Land, spill};
 use thalweg_models::model::{Budget, Model, Tick};

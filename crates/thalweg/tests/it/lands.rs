@@ -1,10 +1,8 @@
 //! What lands of continents are made of, tried from outside: plates, and the rain upon them.
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{RAIN, Terrain, UPLIFT};
+use thalweg_core::terrain::{RAIN, UPLIFT};
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_models::model::{Budget, Model, Tick};
 use thalweg_models::models::climate::Climate;
 use thalweg_models::models::plates::Plates;

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use thalweg_core::base::error::Result;
 use thalweg_core::declare::params::{ParamKind, ParamType, Value};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{CellRect, CellType, Coarser, Finer, LAYERS, Terrain};
+use thalweg_core::terrain::{CellType, Coarser, Finer, LAYERS};
+use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
 use thalweg_models::model::{About, Blend, Budget, Family, Model, Reach, Role, Stepper, Tick};
 use thalweg_models::models::{self, Models};
 use thalweg_sim::laws::LAWS;

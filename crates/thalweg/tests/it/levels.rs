@@ -1,7 +1,8 @@
 //! Worlds built from coarse to fine.
 
 use crate::support::{finished, run_recipe, with_threads};
-use thalweg_core::terrain::{Cells, Terrain};
+use thalweg_core::Terrain;
+use thalweg_core::terrain::Cells;
 use thalweg_render::products::agreement::agreement;
 use thalweg_sim::plan::Turn;
 use thalweg_sim::recipe::Recipe;

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use crate::support::finish_run;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::field::Field;
 use thalweg_core::terrain::{Cells, RAIN};
+use thalweg_core::{Field, Result};
 use thalweg_noise::given::springs::{SPRINGS, Spring};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;

@@ -1,12 +1,10 @@
 //! Streams, lakes, soils and trees together: what must be so when they shape each other.
 
 use crate::support::terrain_on;
-use thalweg_core::base::error::Result;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, DISCHARGE, POOL, SOIL, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, DISCHARGE, POOL, SOIL};
+use thalweg_core::{Edge, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::depressions::Hierarchy;
 use thalweg_models::model::{Budget, Model, Tick};

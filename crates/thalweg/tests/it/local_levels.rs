@@ -2,7 +2,8 @@
 
 use crate::long;
 use crate::support::{finish_run, run_recipe, with_threads};
-use thalweg_core::terrain::{Cells, Terrain};
+use thalweg_core::Terrain;
+use thalweg_core::terrain::Cells;
 use thalweg_flow::D8;
 use thalweg_models::model::{Budget, Local};
 use thalweg_refine::{LocalWindow, Rules};
@@ -163,7 +164,7 @@ fn keys_are_read_written_and_refused() {
     // A stage that reaches over the whole and asks for finer levels.
     let finer = text(256, "local_from = 64").replace("levels = \"last\"", "levels = { finest = 30.0 }");
     let error = Recipe::parse(&finer).and_then(|recipe| Run::new(recipe).map(drop)).unwrap_err().to_string();
-    assert!(error.starts_with("outlets.levels = cells of 50 m: allowed is cells of 100 m and wider"), "{error}");
+    assert!(error.starts_with("outlets.levels = cells of 50 m only applies to cells of 100 m and wider"), "{error}");
     assert!(error.contains("reaches over the whole terrain"));
     assert!(error.ends_with("with local_from = 128, or \"50 m\", it would run"), "{error}");
     let reads = text(256, "local_from = 64")
@@ -349,7 +350,7 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
         let begun = std::time::Instant::now();
         if recipe.edges.contains(&thalweg_core::terrain::grid::Edge::Looped) {
             let error = Run::check(&recipe).unwrap_err().to_string();
-            assert!(error.contains("local levels know no looped ones"), "{name}: {error}");
+            assert!(error.contains("looped are not supported by local levels"), "{name}: {error}");
             continue;
         }
         // A stage of whole reach that begins on a local level is refused, with what would do.

@@ -3,9 +3,8 @@
 
 use crate::support::{finish_run, run_recipe, with_threads};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid, SIDES, Topology};
+use thalweg_core::terrain::grid::SIDES;
+use thalweg_core::{Edge, Field, Grid, Terrain, Topology};
 use thalweg_flow::{D8, Drainage, Land};
 use thalweg_models::model::{Family, Model, Tick};
 use thalweg_models::models;

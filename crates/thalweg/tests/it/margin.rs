@@ -2,8 +2,8 @@
 
 use crate::support::{finish_run, run_recipe};
 use proptest::prelude::*;
-use thalweg_core::terrain::grid::Edge;
-use thalweg_core::terrain::{Cells, Terrain};
+use thalweg_core::terrain::Cells;
+use thalweg_core::{Edge, Terrain};
 use thalweg_render::products::measure::measure;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;

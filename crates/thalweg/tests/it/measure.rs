@@ -4,10 +4,7 @@ use std::f64::consts::PI;
 
 use crate::support::{elevation_model_path, terrain_on, with_threads};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::{Land, accumulate, d8, downstream, fill};
 use thalweg_render::products::measure::{MeasureSettings, Measures, measure, sheet, specs};
 

@@ -1,10 +1,7 @@
 //! The tree of depressions: against the hierarchy that is made along directions, against the table of lakes, and on ground worked by hand.
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::depressions::{Depression, Hierarchy};
 use thalweg_flow::{Drainage, Land};
 use thalweg_io::atomic;

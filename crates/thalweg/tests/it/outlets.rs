@@ -2,9 +2,8 @@
 
 use crate::long;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Edge, Field, Grid, Height};
 use thalweg_flow::outlets::{Lakes, Outlets, drains, outlets};
 use thalweg_flow::{Land, Part, fill};
 

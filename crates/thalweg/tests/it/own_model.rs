@@ -4,12 +4,8 @@ use std::path::Path;
 
 use crate::support::finish_run;
 use serde_json::Value;
-use thalweg_core::base::error::Result;
-use thalweg_core::params;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, Hue, LayerOverlay, LayerSpec, Mass, ReadBack, Terrain};
+use thalweg_core::terrain::{Cells, Hue, LayerOverlay, LayerSpec, Mass, ReadBack};
+use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 use thalweg_export::world_folder;
 use thalweg_models::model::{About, Budget, Family, Model, Stepper, Tick};
 use thalweg_models::models::{Models, manual};

@@ -2,10 +2,8 @@
 
 use crate::support::terrain_on;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, Column, LOOSE, RAIN, SUSPENDED, Table, Terrain, WATER};
+use thalweg_core::terrain::{Cells, Column, LOOSE, RAIN, SUSPENDED, Table, WATER};
+use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_io::{SaveOptions, save, save_layer};
 use thalweg_models::model::{Budget, Model, Tick};
 use thalweg_models::models::pipes::{FlowArea, PIPE_X, Pipes, Shower, Transport, VELOCITY_X};

@@ -2,9 +2,9 @@
 
 use crate::support::shared_preset;
 use crate::{long, same};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{POOL, Terrain};
+use thalweg_core::terrain::POOL;
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Field, Height, Terrain};
 use thalweg_flow::{Land, outlets};
 use thalweg_render::products::agreement::agreement;
 use thalweg_render::products::slope::gradient;

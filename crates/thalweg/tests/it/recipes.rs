@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use thalweg_core::base::error::Error;
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{ParamKind, Value, Written};
-use thalweg_core::terrain::grid::Edge;
+use thalweg_core::{Edge, Error};
 use thalweg_models::{models, rocks};
 use thalweg_render::pictures::ramps::RAMPS;
 use thalweg_sim::recipe::strokes::{Stroke, Tool};

@@ -5,10 +5,8 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 
 use crate::support::with_threads;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::basins::{basins, catchment};
 use thalweg_flow::breach::{Limits, breach};
 use thalweg_flow::infinity::{self, accumulate, angles, share};

@@ -5,10 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{finished, run_recipe};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Georeference, Grid};
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, HARDNESS, Terrain};
+use thalweg_core::terrain::{Cells, HARDNESS};
+use thalweg_core::{Field, Georeference, Grid, Height, Terrain};
 use thalweg_io::{SaveOptions, save};
 use thalweg_models::models;
 use thalweg_sim::recipe::Recipe;

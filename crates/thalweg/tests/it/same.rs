@@ -1,8 +1,6 @@
 //! Compares builds of one preset at two resolutions. A test does it at small sizes, the bench at those of the goal.
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::Field;
+use thalweg_core::{Error, Field, Result, Terrain};
 use thalweg_render::products::resample::reduce;
 use thalweg_render::products::statistics::correlation;
 use thalweg_sim::presets::PRESETS;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::long;
 use crate::support::{finish_run, run_recipe, with_threads};
-use thalweg_core::terrain::Terrain;
+use thalweg_core::Terrain;
 use thalweg_flow::{Drainage, Land};
 use thalweg_sim::knobs::Knobs;
 use thalweg_sim::recipe::Recipe;

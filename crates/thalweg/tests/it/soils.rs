@@ -4,10 +4,8 @@ use std::path::Path;
 
 use crate::support::{finished, run_recipe};
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, Terrain};
+use thalweg_core::terrain::Cells;
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_io::terrain::save_layer;
 use thalweg_models::model::Model;
 use thalweg_models::models::soils::Soils;

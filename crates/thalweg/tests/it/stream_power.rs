@@ -2,10 +2,9 @@
 
 use crate::support::terrain_on;
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::{Edge, Grid};
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, RAIN, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, RAIN};
+use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::{D8, Land, accumulate, d8, downstream, fill};
 use thalweg_models::model::{Budget, Model, Tick};
 use thalweg_models::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};

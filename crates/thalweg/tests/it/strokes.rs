@@ -5,10 +5,9 @@ use std::path::Path;
 use crate::support::{finish_run, with_threads};
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::Written;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::{Height, UNITS};
-use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, RAIN, Terrain};
+use thalweg_core::terrain::height::UNITS;
+use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, RAIN};
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_models::models::droplets::Droplets;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::recipe::strokes::{Hand, Stroke, Tool};
@@ -136,10 +135,10 @@ fn strokes_are_read_and_written_back() {
         ("{ tool = 'raise', x = 1, y = 1, radius = -1 }", "strokes[1].radius = -1: allowed is 0 to 100000000"),
         ("{ tool = 'smooth', x = 1, y = 1, strength = 1.5 }", "strokes[1].strength = 1.5: allowed is 0 to 1"),
         ("{ tool = 'droplets', count = 0 }", "strokes[1].count = 0: allowed is 1 to"),
-        ("{ tool = 'droplets', radius = 5 }", "nothing where no place is given"),
+        ("{ tool = 'droplets', radius = 5 }", "strokes[1].radius = 5 only applies with a place"),
         ("{ tool = 'raise', x = 1, y = 1, step = -1 }", "strokes[1].step = -1"),
         ("{ tool = 'raise', x = 1, y = 1, step = 5000 }", "droplets.strokes[1].step = 5000: allowed is 0 to"),
-        ("{ tool = 'spring', x = 1, y = 1 }", "strokes[1].tool = spring: allowed is in stages whose model keeps"),
+        ("{ tool = 'spring', x = 1, y = 1 }", "strokes[1].tool = spring only applies in a stage whose model keeps"),
     ] {
         let text = RECIPE.replace("{ step = 1, tool = \"raise\", x = 300, y = 200, radius = 90, strength = 12 }", new);
         let refused = Recipe::parse(&text).and_then(Run::new).err().unwrap_or_else(|| panic!("accepted: {new}"));

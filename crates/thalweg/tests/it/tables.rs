@@ -4,10 +4,8 @@
 use std::collections::BTreeSet;
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Column, LOOSE, Terrain};
+use thalweg_core::terrain::{Column, LOOSE};
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_models::model::{Model, Tick};
 use thalweg_models::models;
 

@@ -1,10 +1,8 @@
 //! Textures of presets: what covers ground lies where it is said to, sums to the whole, and holds no light.
 
 use crate::support::{shared_preset, with_threads};
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain};
+use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL};
+use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_flow::hydraulic;
 use thalweg_models::rocks::Rock;
 use thalweg_render::pictures::light::{Sun, hillshade};

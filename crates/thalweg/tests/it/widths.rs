@@ -1,6 +1,6 @@
 //! How wide channels are on the ground: their area over the length of their middle line, place by place.
 
-use thalweg_core::terrain::field::Field;
+use thalweg_core::Field;
 use thalweg_flow::Neighbourhood;
 
 /// Cells along a middle line over which a width is taken, on either side.

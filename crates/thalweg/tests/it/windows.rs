@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use thalweg_core::terrain::{Cell, CellRect};
+use thalweg_core::{Cell, CellRect};
 use thalweg_io::{
     Format, Head, Overviews, Raster, SampleType, Samples, TiffWindows, WindowedMap as _, decode, read, write, write_cog,
 };

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use crate::support::repository_root;
-use thalweg_core::base::error::Result;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Height, Result};
 use thalweg_models::models;
 use thalweg_sim::recipe::{Coarsest, Recipe, When};
 use thalweg_sim::run::Run;

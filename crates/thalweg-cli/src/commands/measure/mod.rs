@@ -6,9 +6,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use thalweg_core::base::error::{Error, Result};
 use thalweg_core::base::names::{shown, to_text};
-use thalweg_core::terrain::Terrain;
+use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::apart::apart;
 use thalweg_io::atomic::atomic;
 use thalweg_io::output;

@@ -1,8 +1,8 @@
 //! Tests of the coast, on shores of which one can say what waves must do.
 
 use super::*;
-use thalweg_core::Edge;
 use thalweg_core::base::rng::Key;
+use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 
 const CELL: f64 = 10.0;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use thalweg_core::base::rng::Key;
+use thalweg_core::{Field, Grid, Height, Terrain};
 
 const CELL: f64 = 10.0;
 

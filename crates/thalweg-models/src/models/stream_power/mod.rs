@@ -200,23 +200,24 @@ impl StreamPower {
     /// Checks what a looped world cannot have.
     fn check_loops(&self, grid: &Grid) -> Result<()> {
         let none = |name: &str, value: f64, why: &str| {
-            let allowed = || format!("0 where edges are looped: {why}");
-            if value > 0.0 { Err(Error::value(name, value, allowed())) } else { Ok(()) }
+            let conflict = || {
+                let problem = format!("does not work with looped edges, because {why}; set it to 0");
+                Error::conflict(format!("{name} = {value}"), problem)
+            };
+            if value > 0.0 { Err(conflict()) } else { Ok(()) }
         };
         none("stream_power.planation", self.planation, "a river's smooth line ends at a seam")?;
         if self.fabric > 1.0 {
-            return Err(Error::value(
-                "stream_power.fabric",
-                self.fabric,
-                "1 where edges are looped: rock that is drawn out does not meet itself",
-            ));
+            let problem =
+                "does not work with looped edges, because rock that is drawn out does not meet itself; set it to 1";
+            return Err(Error::conflict(format!("stream_power.fabric = {}", self.fabric), problem));
         }
         if self.strata > 0.0 {
             none("stream_power.strata_dip", self.strata_dip, "beds that lean do not meet themselves")?;
         }
         if grid.topology().looped == [true; 2] && grid.sea_level.is_none() {
-            let allowed = "two of them open or closed, or a `sea_level`: rivers need somewhere to go";
-            return Err(Error::value("edges", "all looped", allowed));
+            let problem = "needs a `sea_level`, because rivers need an outlet; set one, or two edges to open or closed";
+            return Err(Error::conflict("edges = \"looped\"", problem));
         }
         let stride = |level: &Level| coarse::check(grid, level.factor, "stream_power.stride", self.stride);
         self.levels(grid).iter().try_for_each(stride)

@@ -1,6 +1,6 @@
 use super::*;
-use thalweg_core::Terrain;
 use thalweg_core::terrain::TREE_DENSITY;
+use thalweg_core::{Field, Grid, Height, Size, Terrain};
 
 /// Level ground with a pond, a brook, a sea and a hole.
 struct World {

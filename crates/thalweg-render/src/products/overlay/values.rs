@@ -53,7 +53,9 @@ impl Overlay {
             Self::Suspended => layer(SUSPENDED.name)?,
             Self::Loose => match &terrain.loose {
                 Some(loose) => loose.map(|h| h.metres_f32()),
-                None => return Err(Error::layer(LOOSE.name, "is not kept by this terrain: all of it is bedrock")),
+                None => {
+                    return Err(Error::missing(format!("layer `{}`", LOOSE.name), "all of this terrain is bedrock"));
+                }
             },
             Self::Wear => change(-1.0, 0.0)?,
             Self::Deposits => change(1.0, 0.0)?,

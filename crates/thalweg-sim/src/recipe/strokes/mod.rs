@@ -238,8 +238,8 @@ impl Stroke {
             return Ok(());
         }
         if !springs {
-            let allowed = format!("in stages whose model keeps a table of {}", springs::SPRINGS);
-            return Err(Error::value(format!("{name}.tool"), self.tool.name(), allowed));
+            let problem = format!("only applies in a stage whose model keeps a table of {}", springs::SPRINGS);
+            return Err(Error::conflict(format!("{name}.tool = {}", self.tool.name()), problem));
         }
         self.springs().try_for_each(|spring| spring.cell(name, grid).map(|_| ()))
     }

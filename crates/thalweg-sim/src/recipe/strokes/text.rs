@@ -103,7 +103,10 @@ impl Stroke {
         for (key, value) in table.iter().filter(|(name, _)| !KEYS.iter().any(|key| key.name == *name)) {
             // Anywhere is no circle.
             if stroke.points.is_empty() && key == RADIUS.name {
-                return Err(Error::value(format!("{name}.{key}"), value, "nothing where no place is given"));
+                return Err(Error::conflict(
+                    format!("{name}.{key} = {value}"),
+                    "only applies with a place; add `x` and `y`, or `points`",
+                ));
             }
             stroke.set(name, key, &Written::of(value))?;
         }

@@ -1,13 +1,11 @@
 //! Cameras, by what is seen through them.
 
 use glam::{Vec3, vec3};
-use thalweg_core::terrain::Terrain;
+use thalweg_core::{Grid, Height, Terrain};
 
 use crate::view::camera::{Camera, DISTANCE, FILL};
 use crate::view::space::Bounds;
 use crate::view::surface::{Surface, Wanted};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
 
 const BOUNDS: Bounds = Bounds { low: vec3(-500.0, -300.0, -40.0), high: vec3(500.0, 300.0, 120.0) };
 

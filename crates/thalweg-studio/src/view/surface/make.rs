@@ -1,8 +1,6 @@
 //! A terrain is made ready: levels of water, light, cover, plants, patches.
 
-use thalweg_core::base::error::{Error, Result};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Error, Field, Result, Size, Terrain};
 use thalweg_models::process::forest::Forest;
 use thalweg_render::pictures::colour::srgb;
 use thalweg_render::pictures::light::{shadow, sky};

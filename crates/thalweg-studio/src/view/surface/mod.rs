@@ -7,8 +7,7 @@ mod tests;
 
 use glam::vec3;
 use serde::{Deserialize, Serialize};
-use thalweg_core::terrain::Terrain;
-use thalweg_core::terrain::field::{Field, Size};
+use thalweg_core::{Field, Size, Terrain};
 use thalweg_models::rocks::Rock;
 use thalweg_render::pictures::light::Sun;
 use thalweg_render::products::overlay::{Overlay, OverlayLegend};

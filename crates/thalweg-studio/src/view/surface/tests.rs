@@ -1,10 +1,8 @@
 //! Surfaces, by what is asked of them.
 
 use glam::{Vec3, vec3};
-use thalweg_core::terrain::field::{Field, Size};
-use thalweg_core::terrain::grid::Grid;
-use thalweg_core::terrain::height::Height;
-use thalweg_core::terrain::{Cells, DISCHARGE, POOL, Terrain};
+use thalweg_core::terrain::{Cells, DISCHARGE, POOL};
+use thalweg_core::{Field, Grid, Height, Size, Terrain};
 use thalweg_models::models::Models;
 use thalweg_render::pictures::colour::srgb;
 use thalweg_render::products::overlay::Overlay;

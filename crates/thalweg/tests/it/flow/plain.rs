@@ -4,9 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::terrain::field::Field;
-use thalweg_core::terrain::grid::Edge;
-use thalweg_core::terrain::height::Height;
+use thalweg_core::{Edge, Field, Height};
 use thalweg_flow::{D8, Directions, Land, OUT, PIT, Part, VOID};
 
 /// What each cell is to water.
