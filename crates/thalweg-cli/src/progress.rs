@@ -12,7 +12,8 @@ use crate::console::Voice;
 /// The shortest time between two lines of progress.
 const THROTTLE: Duration = Duration::from_millis(250);
 
-/// A bar on a terminal, where one is to be shown. It is cleared when it is dropped: whatever is said next must not stand behind it.
+/// A progress bar, if standard error is a terminal and the user asked for neither silence nor JSON. Dropping it clears the
+/// bar, so that the next message starts on a line of its own.
 struct Bar(Option<ProgressBar>);
 
 impl Bar {

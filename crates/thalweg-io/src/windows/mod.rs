@@ -17,11 +17,12 @@ pub trait WindowedMap: Send + Sync {
     /// The samples of a window in row-major order, as they stand in the file: neither scaled nor masked.
     ///
     /// # Errors
-    /// A window that does not lie inside the map; a part of the file that cannot be read or decoded, or for which there is no memory.
+    /// A window that is not inside the map; a part of the file that cannot be read or decoded, or for which there is no
+    /// memory.
     fn read(&self, window: CellRect) -> Result<Samples>;
 
-    /// One a cell of the window, row by row: true where a mask, the file's own or one beside it, says that there is no data; `None` if
-    /// there is no mask.
+    /// The mask of a window, one value for each cell, row by row: true where a mask, the file's own or one beside it, says
+    /// that there is no data. `None` if there is no mask.
     ///
     /// # Errors
     /// As [`WindowedMap::read`].
@@ -34,8 +35,8 @@ pub trait WindowedMap: Send + Sync {
         self.size()
     }
 
-    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns,
-    /// which begins with a multiple of them, is read.
+    /// Bytes of memory that the map holds as long as it is open, and bytes that it takes beside the result while a window of
+    /// so many rows and columns, which begins with a multiple of them, is read.
     fn memory(&self, window: Size) -> [u64; 2] {
         let _ = window;
         [0; 2]
@@ -63,7 +64,7 @@ pub trait WindowedMap: Send + Sync {
         })
     }
 
-    /// Samples and mask of a window; all else is as of [`Raster::new`], and [`WindowedMap::about`] has it.
+    /// The samples and the mask of a window. All else is as [`Raster::new`] has it; [`WindowedMap::about`] has the head.
     ///
     /// # Errors
     /// As [`WindowedMap::read`].

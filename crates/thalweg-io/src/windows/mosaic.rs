@@ -222,7 +222,7 @@ impl WindowedMap for VrtWindows {
         first.map_or(CHUNK, |file| [0, 1].map(|k| file.chunk()[k].min(CHUNK[k])))
     }
 
-    /// As if all its files were like the first.
+    /// The estimate takes all files to be like the first.
     fn memory(&self, window: Size) -> [u64; 2] {
         let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
         let [held, each] = first.map_or([0, 0], |file| file.memory(window));

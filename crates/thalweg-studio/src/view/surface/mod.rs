@@ -159,6 +159,11 @@ impl Surface {
         self.suggested
     }
 
+    /// Factor on heights for the light at an exaggeration of 1.
+    pub fn relief_light(&self) -> f32 {
+        self.relief_light
+    }
+
     /// Heights in metres of the land's first and last colour.
     pub fn range(&self) -> [f32; 2] {
         self.range
