@@ -22,4 +22,4 @@ pub use base::error::{Error, Result};
 pub use terrain::field::{Field, Size};
 pub use terrain::grid::{Edge, Georeference, Grid, Topology};
 pub use terrain::height::Height;
-pub use terrain::{Cell, CellRect, Terrain};
+pub use terrain::{Cell, CellRect, Extent, Point, Terrain};

@@ -28,7 +28,7 @@ impl From<f64> for Plane {
 impl From<&Grid> for Plane {
     fn from(grid: &Grid) -> Self {
         let extent = grid.extent();
-        Self { cell: grid.cell, round: [0, 1].map(|axis| Some(extent[axis]).filter(|_| grid.is_looped(axis))) }
+        Self { cell: grid.cell, round: [0, 1].map(|axis| Some(extent.along(axis)).filter(|_| grid.is_looped(axis))) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::gradient;
 use crate::octave::Octave;
+use thalweg_core::Point;
 use thalweg_core::base::rng::Key;
 
 /// The longest wave, m.
@@ -22,10 +23,10 @@ impl Waves {
         Self(Octave::series(OCTAVES, LONGEST, 2.0, 1.0, key, ANY_CELL))
     }
 
-    /// The noise at (x, y) in world metres, of mean 0 and standard deviation [`gradient::DEVIATION`], in waves of
+    /// The noise at a position, of mean 0 and standard deviation [`gradient::DEVIATION`], in waves of
     /// `wavelength` metres (above 0): a mean of the two octaves next to that. Beyond either end it has the waves of the
     /// end.
-    pub fn at(&self, [x, y]: [f64; 2], wavelength: f64) -> f64 {
+    pub fn at(&self, Point { x, y }: Point, wavelength: f64) -> f64 {
         let number = libm::log2(LONGEST / wavelength).clamp(0.0, f64::from(OCTAVES - 2));
         let (first, part) = (number.floor(), number - number.floor());
         let noise = |octave: &Octave| {

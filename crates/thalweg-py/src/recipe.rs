@@ -244,7 +244,7 @@ impl Recipe {
     /// Width and height in metres.
     #[getter]
     fn extent(&self) -> Option<[f64; 2]> {
-        self.recipe.extent()
+        self.recipe.extent().map(Into::into)
     }
 
     /// Sea level in metres.

@@ -166,7 +166,7 @@ impl World {
     ) -> PyResult<Vec<River>> {
         let world = self.world()?;
         let rivers = work(py, || world.rivers(level, CellRect::new(start, size), least))?;
-        let vertex = |v: &thalweg_sim::world::RiverVertex| [v.place[0], v.place[1], v.height, v.area, v.discharge];
+        let vertex = |v: &thalweg_sim::world::RiverVertex| [v.place.x, v.place.y, v.height, v.area, v.discharge];
         Ok(rivers.iter().map(|river| (river.id, river.into, river.vertices.iter().map(vertex).collect())).collect())
     }
 }

@@ -174,7 +174,7 @@ pub(super) fn shape(site: &Site<'_>, design: &Design, filled: &Field<Height>, tr
     let cell = site.land.grid.cell;
     let chain = Chain { tree, within: &lakes.within };
     let nodes = || 0..tree.cells.len() as u32;
-    let widest = site.land.grid.extent().iter().fold(f64::INFINITY, |a, b| a.min(*b)) / 10.0;
+    let widest = site.land.grid.extent().shorter() / 10.0;
     let discharge = |node: u32| tree.flow[node as usize] as f64 / FLOW;
     let width: Vec<f64> = nodes().map(|node| (design.width * discharge(node).sqrt()).min(widest)).collect();
     let depth = nodes().map(|node| (design.depth * libm::pow(discharge(node), 0.4)).min(1000.0)).collect();

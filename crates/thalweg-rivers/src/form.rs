@@ -137,7 +137,7 @@ pub(super) fn kind(slope: f64, flow: f64, floor: f64, width: f64) -> RiverKind {
 /// Widths, depths and kinds along a run.
 fn measure(site: &Site<'_>, design: &Design, river: &mut River) {
     let cell = site.land.grid.cell;
-    let widest = site.land.grid.extent().iter().fold(f64::INFINITY, |a, b| a.min(*b)) / 10.0;
+    let widest = site.land.grid.extent().shorter() / 10.0;
     let apart = |a: &Vertex, b: &Vertex| {
         let [dy, dx] = [0, 1].map(|k| b.place[k] - a.place[k]);
         (dy * dy + dx * dx).sqrt() * cell

@@ -7,7 +7,7 @@ use crate::tree::Tree;
 use crate::{Design, Site};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height};
+use thalweg_core::{Field, Height, Point};
 use thalweg_noise::waves::Waves;
 
 /// Wavelength of bends in widths (Leopold & Wolman 1960, doi:10.1130/0016-7606(1960)71[769:RM]2.0.CO;2: 10 to 14).
@@ -112,7 +112,7 @@ fn eased(values: &[f64]) -> Vec<f64> {
 /// How far to the left or right a place goes, about −1 to 1: a noise whose bends are `wavelength` metres long.
 fn wave(waves: &Waves, [y, x]: [f64; 2], wavelength: f64) -> f64 {
     // A bend to either side takes some two lattice units.
-    (2.4 * waves.at([x, y], wavelength.max(1e-3) / 2.0)).clamp(-1.4, 1.4)
+    (2.4 * waves.at(Point { x, y }, wavelength.max(1e-3) / 2.0)).clamp(-1.4, 1.4)
 }
 
 /// Metres to either side of a node over which the ground stays about as low as its valley floor.

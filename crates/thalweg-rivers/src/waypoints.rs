@@ -4,7 +4,7 @@ use serde_json::Map;
 
 use crate::Pass;
 use thalweg_core::terrain::{Column, Table, within};
-use thalweg_core::{Error, Grid, Result, Terrain};
+use thalweg_core::{Error, Grid, Point, Result, Terrain};
 use thalweg_noise::given::Given;
 use thalweg_noise::given::rows::{self, Entry, X, Y};
 use thalweg_noise::given::springs::cell_of;
@@ -69,12 +69,12 @@ impl Given for MouthPlace {
     }
 
     fn check(rows: &[Self], grid: &Grid) -> Result<()> {
-        table(MOUTHS, rows.iter().map(|mouth| [mouth.x, mouth.y]), grid).map(drop)
+        table(MOUTHS, rows.iter().map(|mouth| Point { x: mouth.x, y: mouth.y }), grid).map(drop)
     }
 
     /// They stand in place of those that the terrain has.
     fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
-        let table = table(MOUTHS, rows.iter().map(|mouth| [mouth.x, mouth.y]), &terrain.grid)?;
+        let table = table(MOUTHS, rows.iter().map(|mouth| Point { x: mouth.x, y: mouth.y }), &terrain.grid)?;
         terrain.tables.insert(MOUTHS.into(), within(&table, &terrain.grid));
         Ok(())
     }
@@ -106,25 +106,25 @@ impl Given for Waypoint {
     }
 
     fn check(rows: &[Self], grid: &Grid) -> Result<()> {
-        table(PASSES, rows.iter().map(|point| [point.x, point.y]), grid).map(drop)
+        table(PASSES, rows.iter().map(|pass| Point { x: pass.x, y: pass.y }), grid).map(drop)
     }
 
     /// They stand in place of those that the terrain has.
     fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
         let reaches = rows.iter().map(|point| point.reach as f32).collect();
-        let table = table(PASSES, rows.iter().map(|point| [point.x, point.y]), &terrain.grid)?;
+        let table = table(PASSES, rows.iter().map(|pass| Point { x: pass.x, y: pass.y }), &terrain.grid)?;
         let table = table.with(REACH.name, REACH.unit, Column::Float(reaches));
         terrain.tables.insert(PASSES.into(), within(&table, &terrain.grid));
         Ok(())
     }
 }
 
-/// The table of places, x and y in metres, on `grid`.
+/// The table of these positions on `grid`.
 ///
 /// # Errors
-/// A place outside the world; `name` is said.
-fn table(name: &str, places: impl Iterator<Item = [f64; 2]>, grid: &Grid) -> Result<Table> {
-    let named = places.enumerate().map(|(number, place)| cell_of(&rows::name(name, number), place, grid));
+/// If a position is outside the world; the message calls it by `name`.
+fn table(name: &str, points: impl Iterator<Item = Point>, grid: &Grid) -> Result<Table> {
+    let named = points.enumerate().map(|(number, point)| cell_of(&rows::name(name, number), point, grid));
     let cells = named.collect::<Result<Vec<_>>>()?;
     Ok(Table::at(cells))
 }

@@ -20,7 +20,7 @@ use crate::recipe::{Beyond, Coarsest, Levels, LocalFrom, Recipe, Stage, When};
 use thalweg_core::base::memory;
 use thalweg_core::declare::params::ParamType;
 use thalweg_core::terrain::{CATCHMENT, LAKE, POOL, RECEIVER};
-use thalweg_core::{CellRect, Edge, Error, Grid, Height, Result, Size, Terrain};
+use thalweg_core::{CellRect, Edge, Error, Extent, Grid, Height, Result, Size, Terrain};
 use thalweg_models::model::{Blend, Family};
 use thalweg_render::products::resample::resample;
 
@@ -147,7 +147,7 @@ impl Recipe {
     /// When there is no extent, the cells are too many, the coarsest level's doubled never come to them, its cells are
     /// too wide for the short side, or nothing is left of the map after the cut; as [`Recipe::framed`].
     pub fn grids(&self) -> Result<Vec<Grid>> {
-        let Some([width, height]) = self.extent() else {
+        let Some(Extent { width, height }) = self.extent() else {
             return Err(Error::Recipe("has no `extent`; its grid comes from a file".into()));
         };
         let halvings = self.halvings()?;
@@ -188,7 +188,7 @@ impl Recipe {
     /// Rows and columns of the map on its last level, before anything is cut away.
     fn map_size(&self) -> Result<Size> {
         let halvings = self.halvings()?;
-        let [width, height] = self.extent().unwrap_or_default();
+        let Extent { width, height } = self.extent().unwrap_or_default();
         let cell = width.max(height) / (self.cells >> halvings) as f64;
         Ok([height, width].map(|side| whole(side, cell) << halvings))
     }
@@ -253,7 +253,9 @@ impl Recipe {
     /// # Errors
     /// When the global level's cells doubled never come to `cells`.
     pub fn local_levels(&self) -> Result<u32> {
-        let (Some([width, height]), Beyond::Local { from: local_from }) = (self.extent(), self.levels().beyond) else {
+        let (Some(Extent { width, height }), Beyond::Local { from: local_from }) =
+            (self.extent(), self.levels().beyond)
+        else {
             return Ok(0);
         };
         let cell = width.max(height) / self.cells as f64;
@@ -347,7 +349,7 @@ impl Recipe {
     /// The share by which whole cells miss the short side of the extent, where so many lie along the long side. The finer
     /// they are, the less.
     fn off(&self, cells: f64) -> f64 {
-        let Some([width, height]) = self.extent() else { return 0.0 };
+        let Some(Extent { width, height }) = self.extent() else { return 0.0 };
         let (short, cell) = (width.min(height), width.max(height) / cells);
         (whole(short, cell) as f64 * cell / short - 1.0).abs()
     }

@@ -216,5 +216,5 @@ fn is_plain(overlay: &Overlay) -> bool {
 fn paths(droplets: &Droplets, terrain: &Terrain) -> Vec<Vec<[f64; 2]>> {
     let start = Instant::now();
     let paths = traces(droplets, terrain, POINTS).take(MOST).take_while(|_| start.elapsed() < MOMENT);
-    paths.map(|points| points.into_iter().map(|point| point.place).collect()).collect()
+    paths.map(|points| points.into_iter().map(|point| point.place.into()).collect()).collect()
 }

@@ -99,7 +99,7 @@ fn terrain_facts(facts: &mut Value, loaded: &Loaded) {
 fn height_facts(facts: &mut Value, grid: &Grid, range: Option<[Height; 2]>, sum: i128, [valid, without]: [u64; 2]) {
     let range = range.map(|range| range.map(Height::metres));
     facts["cell_size_m"] = grid.cell.into();
-    facts["extent_m"] = json!([grid.extent()[1], grid.extent()[0]]);
+    facts["extent_m"] = json!(<[f64; 2]>::from(grid.extent()));
     facts["lowest_m"] = json!(range.map(|[low, _]| low));
     facts["highest_m"] = json!(range.map(|[_, high]| high));
     facts["mean_m"] = json!((valid > 0).then(|| sum as f64 / UNITS / valid as f64));

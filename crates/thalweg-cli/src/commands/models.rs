@@ -118,6 +118,8 @@ fn preset(name: &str) -> Result<Recipe> {
 }
 
 fn line(name: &str, recipe: &Recipe) -> String {
-    let extent = recipe.extent().map_or(String::new(), |[w, h]| format!(" [{} × {} km]", w / 1e3, h / 1e3));
+    let extent = recipe
+        .extent()
+        .map_or(String::new(), |extent| format!(" [{} × {} km]", extent.width / 1e3, extent.height / 1e3));
     format!("{name:<16} {}{extent}\n", recipe.about.trim())
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CellRect, Error, Height, Result, Size};
+use crate::{CellRect, Error, Extent, Height, Point, Result, Size};
 
 /// What happens at a side of the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -259,19 +259,20 @@ impl Grid {
         self.cell * self.cell
     }
 
-    /// Height (north–south) and width (west–east) of the whole world in metres.
-    pub fn extent(&self) -> [f64; 2] {
-        [self.world[0] as f64 * self.cell, self.world[1] as f64 * self.cell]
+    /// Size of the whole world.
+    pub fn extent(&self) -> Extent {
+        Extent { width: self.world[1] as f64 * self.cell, height: self.world[0] as f64 * self.cell }
     }
 
-    /// Where the world begins: world metres, southward and eastward, of its north-western corner. Not above zero.
-    pub fn corner(&self) -> [f64; 2] {
-        self.first.map(|first| first as f64 * self.cell)
+    /// The north-western corner of the world. Neither coordinate is above zero.
+    pub fn corner(&self) -> Point {
+        Point { x: self.first[1] as f64 * self.cell, y: self.first[0] as f64 * self.cell }
     }
 
-    /// Height and width in metres of the map, which is the world without its margin.
-    pub fn map(&self) -> [f64; 2] {
-        [0, 1].map(|axis| (self.world[axis] as i64 + 2 * self.first[axis]) as f64 * self.cell)
+    /// Size of the map, which is the world without its margin.
+    pub fn map_extent(&self) -> Extent {
+        let [height, width] = [0, 1].map(|axis| (self.world[axis] as i64 + 2 * self.first[axis]) as f64 * self.cell);
+        Extent { width, height }
     }
 
     /// The map's cells in this window; `None` where the window does not hold all of them.
@@ -283,24 +284,26 @@ impl Grid {
         holds.then_some(CellRect::new([top, left], [rows, cols]))
     }
 
-    /// The place in world metres, southward and eastward, at shares (0 to 1 from north and west) of the world's height and width.
-    pub fn place(&self, shares: [f64; 2]) -> [f64; 2] {
+    /// The position at these shares of the world's width and height, 0 to 1 from the west and from the north.
+    pub fn point_at_shares(&self, shares: Point) -> Point {
         let (extent, corner) = (self.extent(), self.corner());
-        [0, 1].map(|axis| shares[axis] * extent[axis] + corner[axis])
+        Point { x: shares.x * extent.width + corner.x, y: shares.y * extent.height + corner.y }
     }
 
     /// From where to where the world reaches along an axis (0 is north–south), in words.
     pub fn span(&self, axis: usize) -> String {
-        let from = self.corner()[axis];
+        let from = self.corner().along(axis);
         let side = ["height", "width"][axis];
-        format!("{from} to {} m (the world's {side})", from + self.extent()[axis])
+        format!("{from} to {} m (the world's {side})", from + self.extent().along(axis))
     }
 
-    /// The axis (0 is north–south) along which a place in world metres, southward and eastward, lies outside of the world, whose far sides
-    /// belong to it; `None` inside.
-    pub fn outside(&self, place: [f64; 2]) -> Option<usize> {
+    /// The axis (0 is north–south) along which a position is outside the world, whose far sides belong to it; `None` inside.
+    pub fn outside(&self, point: Point) -> Option<usize> {
         let (extent, corner) = (self.extent(), self.corner());
-        (0..2).find(|axis| !(corner[*axis]..=corner[*axis] + extent[*axis]).contains(&place[*axis]))
+        (0..2).find(|axis| {
+            let first = corner.along(*axis);
+            !(first..=first + extent.along(*axis)).contains(&point.along(*axis))
+        })
     }
 
     /// Whether rows (axis 0) or columns (1) of the world are looped.
@@ -334,6 +337,11 @@ impl Grid {
     /// World metres, eastward, of the centre of this window's column `j`.
     pub fn x(&self, j: usize) -> f64 {
         (self.world_line(1, j) as f64 + 0.5) * self.cell
+    }
+
+    /// The centre of cell (i, j) of this window.
+    pub fn center(&self, i: usize, j: usize) -> Point {
+        Point { x: self.x(j), y: self.y(i) }
     }
 
     /// World row and column of cell (i, j) of this window.

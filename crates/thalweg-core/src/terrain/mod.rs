@@ -10,6 +10,7 @@ pub mod grid;
 pub mod height;
 mod lake;
 mod layer;
+mod point;
 mod table;
 mod tile_grid;
 
@@ -20,6 +21,7 @@ pub use layer::{
     CellType, Cells, Coarser, Finer, Hue, Layer, LayerOverlay, LayerSpec, LayerTraits, Lifetime, Mass, ReadBack,
     VectorPart,
 };
+pub use point::{Extent, Point};
 pub use table::{CARRIED, Column, ColumnType, Table, within};
 pub use tile_grid::{Rim, TileGrid};
 

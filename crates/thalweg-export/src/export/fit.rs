@@ -2,6 +2,7 @@
 
 use super::layout::{ExportLayout, ExportTiles};
 use super::target::{ExportTarget, Numbering};
+use thalweg_core::Extent;
 use thalweg_core::{Error, Result};
 use thalweg_sim::recipe::{Beyond, Coarsest, Recipe};
 
@@ -22,7 +23,7 @@ pub fn fit(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     else {
         return refuse("only applies to a recipe with an `extent` that is solved as a whole");
     };
-    let [width, height] = extent;
+    let Extent { width, height } = extent;
     if target.square && width != height {
         return refuse("needs an `extent` with equal sides: the program takes only squares");
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::model::{About, Blend, Family, Model};
 use crate::process::base::{AMOUNT, Base, STEP_CELLS, laid_in_bands};
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Grid, params};
+use thalweg_core::{Grid, Point, params};
 use thalweg_noise::chunk::{CHUNK, Chunk, for_chunks};
 
 params! {
@@ -87,8 +87,8 @@ impl FaultFormation {
     fn fault(&self, k: u32, key: Key, grid: &Grid) -> Fault {
         let (sin, cos) = libm::sincos(std::f64::consts::TAU * key.unit());
         let [u, v] = key.and(1).pair();
-        let [south, east] = grid.place([v, u]);
-        Fault { normal: [cos, sin], through: cos * east + sin * south, height: self.height(k) }
+        let point = grid.point_at_shares(Point { x: u, y: v });
+        Fault { normal: [cos, sin], through: cos * point.x + sin * point.y, height: self.height(k) }
     }
 }
 

@@ -230,7 +230,8 @@ impl Stepper for Maker {
         let Carved { ground, water, river, .. } = carved;
         // Levees are of what the rivers have cut.
         let mut budget = reshape(terrain, ground)?;
-        let sides: f64 = terrain.grid.extent().iter().sum();
+        let extent = terrain.grid.extent();
+        let sides = extent.height + extent.width;
         let near = distance::to_set(&river.map(|river| *river > 0), terrain.grid.cell);
         let near = near.map(|metres| if metres.is_finite() { *metres } else { sides as f32 });
         let discharge = discharges(&network, &river);

@@ -100,11 +100,11 @@ impl Base for Shape {
     }
 
     fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
-        let [north_south, west_east] = grid.map();
+        let extent = grid.map_extent();
         let turned = 180.0 * self.turn * key.signed();
         let [x, y] = around([self.centre_x, self.centre_y], turned);
-        let centre = [x * west_east, y * north_south];
-        let radius = if self.radius > 0.0 { self.radius } else { 0.5 * north_south.min(west_east) };
+        let centre = [x * extent.width, y * extent.height];
+        let radius = if self.radius > 0.0 { self.radius } else { 0.5 * extent.shorter() };
         let (sin, cos) = libm::sincos((self.azimuth + turned).to_radians());
         let rise = libm::tan(self.tilt.to_radians());
         move |i, row| {

@@ -228,8 +228,8 @@ impl Base for Volcano {
     }
 
     fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
-        let [north_south, west_east] = grid.extent();
-        let centre = [self.centre_x * west_east, self.centre_y * north_south];
+        let extent = grid.extent();
+        let centre = [self.centre_x * extent.width, self.centre_y * extent.height];
         let built = self.built(key);
         move |i, row| {
             let y = grid.y(i) - centre[1];

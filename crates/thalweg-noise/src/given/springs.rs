@@ -5,7 +5,7 @@ use serde_json::Map;
 use crate::given::Given;
 use crate::given::rows::{self, Entry, X, Y};
 use thalweg_core::terrain::{Column, Table, within};
-use thalweg_core::{Error, Grid, Result, Terrain};
+use thalweg_core::{Error, Grid, Point, Result, Terrain};
 
 /// The table's name. Its columns are `row` and `column` (world cell) and `rate` (m³/s).
 pub const SPRINGS: &str = "springs";
@@ -62,30 +62,30 @@ impl Spring {
     /// As [`Spring::check`], and a place outside the world.
     pub fn cell(&self, name: &str, grid: &Grid) -> Result<[i64; 2]> {
         self.check(name)?;
-        cell_of(name, [self.x, self.y], grid)
+        cell_of(name, Point { x: self.x, y: self.y }, grid)
     }
 }
 
-/// The world cell (row, column) round a place in metres; `name` is said of it in messages.
+/// The world cell (row, column) that holds a position; messages call the position `name`.
 ///
 /// # Errors
-/// A place outside the world.
-pub fn cell_of(name: &str, [x, y]: [f64; 2], grid: &Grid) -> Result<[i64; 2]> {
-    world_cell(grid, [y, x]).map_err(|axis| {
-        let (key, value) = [("y", y), ("x", x)][axis];
+/// If the position is outside the world.
+pub fn cell_of(name: &str, point: Point, grid: &Grid) -> Result<[i64; 2]> {
+    world_cell(grid, point).map_err(|axis| {
+        let (key, value) = [("y", point.y), ("x", point.x)][axis];
         Error::value(format!("{name}.{key}"), format!("{value} m"), grid.span(axis))
     })
 }
 
-/// The world cell (row, column) that holds a place `[y, x]`, metres southward and eastward; the world's far sides belong to it.
+/// The world cell (row, column) that holds a position; the world's far sides belong to it.
 ///
 /// # Errors
-/// The axis (0 is y) along which the place lies outside.
-pub fn world_cell(grid: &Grid, place: [f64; 2]) -> std::result::Result<[i64; 2], usize> {
+/// The axis (0 is y) along which the position is outside the world.
+pub fn world_cell(grid: &Grid, point: Point) -> std::result::Result<[i64; 2], usize> {
     let last = |axis: usize| grid.first[axis] + grid.world[axis] as i64 - 1;
-    match grid.outside(place) {
+    match grid.outside(point) {
         Some(axis) => Err(axis),
-        None => Ok([0, 1].map(|axis| ((place[axis] / grid.cell).floor() as i64).min(last(axis)))),
+        None => Ok([0, 1].map(|axis| ((point.along(axis) / grid.cell).floor() as i64).min(last(axis)))),
     }
 }
 

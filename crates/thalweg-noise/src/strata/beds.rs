@@ -6,9 +6,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::strata::pile::Pile;
 use crate::strata::vary::{Octaves, Strike, Vary, log_normal};
-use thalweg_core::Grid;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Grid, Point};
 
 /// Grains in the pile of beds, after which they repeat: 131 km of rock.
 const PILE: usize = 1 << 16;
@@ -66,12 +66,12 @@ impl Beds {
     /// Height of the bottom of one of the pile's copies, in units from 0 to less than the pile's height, at a place (world metres eastward
     /// and southward) where the rock has risen by `risen` units since it lay level at 0.
     #[inline]
-    pub fn bottom(&self, risen: f64, place: [f64; 2]) -> i64 {
+    pub fn bottom(&self, risen: f64, place: Point) -> i64 {
         self.pile.within(self.height(risen, place).ceil() as i64)
     }
 
     #[inline]
-    fn height(&self, risen: f64, [x, y]: [f64; 2]) -> f64 {
+    fn height(&self, risen: f64, Point { x, y }: Point) -> f64 {
         risen + UNITS * (self.dip[0] * x + self.dip[1] * y)
     }
 }
@@ -185,7 +185,7 @@ impl StandingBeds {
                         along(r) + v * (along(r + 1) - along(r))
                     }
                 };
-                phases.push((self.beds.height(height, [x, y]).ceil() as i64 >> 1) as u32);
+                phases.push((self.beds.height(height, Point { x, y }).ceil() as i64 >> 1) as u32);
             }
         }
         phases

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::products::resample::reduce_field;
 use crate::products::statistics::correlation;
-use thalweg_core::{Error, Field, Result, Terrain};
+use thalweg_core::{Error, Extent, Field, Result, Terrain};
 use thalweg_flow::{D8, Drainage, Land, Neighbourhood};
 
 /// Most cells on the long side at which heights and slopes are compared; else half of those of the coarser terrain.
@@ -44,8 +44,8 @@ pub struct Agreement {
 /// When their extents differ by more than a hundredth, or one has cells without data.
 pub fn agreement(a: &Terrain, b: &Terrain) -> Result<Agreement> {
     let [x, y] = [a, b].map(|terrain| terrain.grid.extent());
-    if (0..2).any(|axis| (x[axis] / y[axis] - 1.0).abs() > 0.01) {
-        let [x, y] = [x, y].map(|[height, width]| format!("{width} × {height} m"));
+    if (0..2).any(|axis| (x.along(axis) / y.along(axis) - 1.0).abs() > 0.01) {
+        let [x, y] = [x, y].map(|Extent { width, height }| format!("{width} × {height} m"));
         return Err(Error::value("extent", y, format!("{x}, that of the other terrain")));
     }
     if let Some(count) = [a, b].iter().map(|terrain| terrain.nodata_count()).find(|count| *count > 0) {
@@ -59,7 +59,7 @@ pub fn agreement(a: &Terrain, b: &Terrain) -> Result<Agreement> {
     let compared = (long / 2).clamp(1, COMPARED);
     let size = coarse.grid.size.map(|n| (n * compared).div_ceil(long).clamp(1, n));
     let [heights_a, heights_b] = [reduce_field(&coarse.metres(), size)?, reduce_field(&fine.metres(), size)?];
-    let cells = (0..2).map(|axis| coarse.grid.extent()[axis] / size[axis] as f64).sum::<f64>() / 2.0;
+    let cells = (0..2).map(|axis| coarse.grid.extent().along(axis) / size[axis] as f64).sum::<f64>() / 2.0;
     let slopes = |field: &Field<f32>| slopes(field, cells as f32);
     let shifts = shifts(coarse, fine);
     let length: f64 = shifts.iter().map(|(length, _)| length).sum();

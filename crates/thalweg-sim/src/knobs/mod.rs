@@ -12,7 +12,7 @@ use crate::recipe::{From, Recipe, Stage, When};
 use thalweg_core::base::range::check_range;
 use thalweg_core::declare::params::{Knob, KnobPower, Param, ParamKind, Scaling, Value};
 use thalweg_core::terrain::GROUND;
-use thalweg_core::{Error, Height, Result};
+use thalweg_core::{Error, Extent, Height, Result};
 use thalweg_models::model::Blend;
 use thalweg_models::models;
 use thalweg_models::rocks::Rock;
@@ -100,10 +100,11 @@ impl Knobs {
         })
     }
 
-    fn extent(&self, sides: [f64; 2]) -> Result<[f64; 2]> {
+    fn extent(&self, extent: Extent) -> Result<Extent> {
+        let sides = <[f64; 2]>::from(extent);
         let wider = sides.map(|side| side * self.size);
         match wider.iter().all(|side| (0.01..=1e8).contains(side)) {
-            true => Ok(wider),
+            true => Ok(wider.into()),
             false => {
                 Err(Error::value("size", self.size, format!("one that leaves {sides:?} m 0.01 to 100000000 m each")))
             }

@@ -119,7 +119,7 @@ fn relief_scales_heights_and_leaves_factors() {
         (1000.0, 200.0)
     );
     assert_eq!((number(&high, "factor", "height"), number(&high, "stream_power", "uplift")), (300.0, 1e-3));
-    assert_eq!((high.sea_level, high.extent()), (Some(-40.0), Some([8000.0, 6000.0])));
+    assert_eq!((high.sea_level, high.extent()), (Some(-40.0), Some([8000.0, 6000.0].into())));
     let stage = &high.stages[3];
     assert_eq!((stage.strokes[0].strength, stage.strokes[0].radius), (120.0, 250.0));
     assert_eq!(stage.layers["protect"].scale, Some([200.0, 600.0]));
@@ -130,7 +130,7 @@ fn relief_scales_heights_and_leaves_factors() {
 #[test]
 fn size_moves_everything_that_has_a_place() {
     let wide = turned(&Knobs { size: 2.0, ..Knobs::default() });
-    assert_eq!((wide.extent(), wide.cells), (Some([16_000.0, 12_000.0]), 100));
+    assert_eq!((wide.extent(), wide.cells), (Some([16_000.0, 12_000.0].into()), 100));
     assert_eq!((number(&wide, "gradient_noise", "wavelength"), number(&wide, "factor", "radius")), (4000.0, 5000.0));
     assert_eq!((number(&wide, "droplets", "stride"), number(&wide, "droplets", "density")), (120.0, 100.0));
     let tables = &wide.stages[5].tables;

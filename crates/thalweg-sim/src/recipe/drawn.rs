@@ -11,8 +11,10 @@ use thalweg_io::atomic::write_text;
 impl Recipe {
     /// The world that its sketch lies in, in metres; `grid` is that of one of its levels.
     pub fn sketch_world(&self, grid: &Grid) -> SketchWorld {
-        let [height, width] = grid.map();
-        SketchWorld { extent: self.extent().unwrap_or([width, height]), sea_level: grid.sea_level.map(Height::metres) }
+        SketchWorld {
+            extent: self.extent().unwrap_or_else(|| grid.map_extent()),
+            sea_level: grid.sea_level.map(Height::metres),
+        }
     }
 
     /// Its sketch, checked; empty where it has none.

@@ -6,7 +6,7 @@ use crate::recipe::Recipe;
 use crate::recipe::laid::WorldPlace;
 use crate::recipe::levels::{Beyond, Coarsest, LocalFrom};
 use crate::recipe::scatter::Scatter;
-use thalweg_core::{Error, Result};
+use thalweg_core::{Error, Extent, Result};
 
 /// The ground that a recipe begins with. Each form holds the settings that apply to it and no others.
 ///
@@ -19,7 +19,7 @@ use thalweg_core::{Error, Result};
 /// use thalweg_sim::recipe::Start;
 ///
 /// let recipe = Recipe::parse("extent = [8000.0, 6000.0]\nmargin = 0.05\n")?;
-/// assert!(matches!(recipe.start, Start::Synthetic { extent: [8000.0, 6000.0], margin: 0.05, .. }));
+/// assert!(matches!(recipe.start, Start::Synthetic { extent: Extent { width: 8000.0, height: 6000.0 }, margin: 0.05, .. }));
 ///
 /// // The grid of an elevation model is the file's, so there is no ground around it to build.
 /// let error = Recipe::parse("from = \"dem.tif\"\nmargin = 0.05\n").err().unwrap();
@@ -31,7 +31,7 @@ pub enum Start {
     /// Flat ground of a given extent.
     Synthetic {
         /// Width and height in metres, each 0.01 to 1e8.
-        extent: [f64; 2],
+        extent: Extent,
         /// The levels that it is built on.
         levels: Levels,
         /// Width of the margin that is built around the extent and cut away in the end, as a share of the extent's shorter
@@ -50,7 +50,7 @@ pub enum Start {
     /// Continents in an endless sea, each a synthetic world of its own seed.
     Continents {
         /// Width and height of one continent in metres, each 0.01 to 1e8.
-        extent: [f64; 2],
+        extent: Extent,
         /// The levels that a continent is built on.
         levels: Levels,
         /// How the continents are distributed.
@@ -73,12 +73,13 @@ pub struct Levels {
 
 impl Start {
     /// A synthetic start of this extent, on one level and with neither margin, cut nor position on Earth.
-    pub const fn synthetic(extent: [f64; 2]) -> Self {
+    pub fn synthetic(extent: impl Into<Extent>) -> Self {
+        let extent = extent.into();
         let levels = Levels { coarsest: Coarsest::None, beyond: Beyond::Global };
         Self::Synthetic { extent, levels, margin: 0.0, cut: [0, 0], place: None }
     }
 
-    fn extent_mut(&mut self) -> Option<&mut [f64; 2]> {
+    fn extent_mut(&mut self) -> Option<&mut Extent> {
         match self {
             Self::Synthetic { extent, .. } | Self::Continents { extent, .. } => Some(extent),
             Self::FromDem { .. } | Self::Given => None,
@@ -95,20 +96,21 @@ impl Start {
 
 /// The settings of the start. A setter refuses a value that the recipe's start has no room for, and accepts the default.
 impl Recipe {
-    /// Width and height in metres; of one continent, if there are several. `None` when the terrain comes from a file or the
+    /// Size of the world; of one continent, if there are several. `None` when the terrain comes from a file or the
     /// caller.
-    pub fn extent(&self) -> Option<[f64; 2]> {
+    pub fn extent(&self) -> Option<Extent> {
         match self.start {
             Start::Synthetic { extent, .. } | Start::Continents { extent, .. } => Some(extent),
             Start::FromDem { .. } | Start::Given => None,
         }
     }
 
-    /// Sets the extent in metres. A recipe that was for a terrain of the caller's becomes synthetic.
+    /// Sets the extent. A recipe that was for a terrain of the caller's becomes synthetic.
     ///
     /// # Errors
     /// When the recipe starts from an elevation model.
-    pub fn set_extent(&mut self, extent: [f64; 2]) -> Result<()> {
+    pub fn set_extent(&mut self, extent: impl Into<Extent>) -> Result<()> {
+        let extent = extent.into();
         match &mut self.start {
             Start::FromDem { .. } => return Err(one_start()),
             Start::Given => self.start = Start::synthetic(extent),

@@ -80,7 +80,14 @@ macro_rules! start_key {
 const KEYS: [Key<Recipe>; 19] = [
     key!(Recipe, name, Text, "Its name."),
     key!(Recipe, about, Text, "A paragraph about the landform.").rare(),
-    start_key!("extent", [f64; 2], EXTENT, Recipe::extent, Recipe::set_extent, "Width and height in metres."),
+    start_key!(
+        "extent",
+        [f64; 2],
+        EXTENT,
+        |recipe| recipe.extent().map(<[f64; 2]>::from),
+        |recipe: &mut Recipe, extent: [f64; 2]| recipe.set_extent(extent),
+        "Width and height in metres."
+    ),
     start_key!(
         "from",
         PathBuf,

@@ -109,7 +109,8 @@ impl Recipe {
         let before = turns.get(..turn)?;
         let present = turns.get(turn).filter(|_| is_begun);
         let first = grids.first().map_or(self.cells, |grid| grid.size[0].max(grid.size[1]));
-        let mut text = format!("{:?} {:?} {:?} ", self.extent(), self.extent().map(|_| first), self.dem());
+        let mut text =
+            format!("{:?} {:?} {:?} ", self.extent().map(<[f64; 2]>::from), self.extent().map(|_| first), self.dem());
         if self.dem().is_some() {
             let _ = writeln!(text, "{}", self.cells);
         }

@@ -2,6 +2,7 @@
 
 use crate::sketch::line::{Line, Place, apart, cross, is_inside};
 use crate::sketch::{Sketch, SketchFeature, SketchKind, SketchWorld};
+use thalweg_core::Extent;
 
 /// The last point of a river may lie so near another one, as a share of the map's short side, where it joins that.
 const JOINS: f64 = 0.005;
@@ -14,7 +15,7 @@ type Said = Result<(), String>;
 impl Sketch {
     /// What is wrong with it, in words.
     pub(super) fn check(&self, world: &SketchWorld) -> Said {
-        let [width, height] = world.extent;
+        let Extent { width, height } = world.extent;
         let numbered = || (1..).zip(&self.features);
         let mut points = self.features.iter().flat_map(|feature| &feature.points);
         let degrees = points.clone().all(|[x, y]| x.abs() <= 180.0 && y.abs() <= 90.0);

@@ -27,7 +27,7 @@ mod line;
 mod read;
 mod shape;
 
-use thalweg_core::{Error, Grid, Result};
+use thalweg_core::{Error, Extent, Grid, Point, Result};
 use thalweg_io::{FilePath, plain};
 
 pub(crate) use drawn::PathOrLines;
@@ -114,8 +114,8 @@ pub struct Sketch {
 /// The world that a sketch lies in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SketchWorld {
-    /// Width and height of the map in metres.
-    pub extent: [f64; 2],
+    /// Size of the map.
+    pub extent: Extent,
     /// Sea level in metres; `None` where there is no sea.
     pub sea_level: Option<f64>,
 }
@@ -144,7 +144,7 @@ impl Sketch {
         if grid.first == [0, 0] {
             return;
         }
-        let ([height, width], [top, left]) = (grid.map(), grid.corner());
+        let (Extent { width, height }, Point { x: left, y: top }) = (grid.map_extent(), grid.corner());
         let near = LEAVES * width.min(height);
         let beyond = |end: [f64; 2], before: [f64; 2]| {
             let sides = [

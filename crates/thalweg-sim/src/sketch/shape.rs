@@ -72,7 +72,7 @@ impl Scale {
     /// Of a terrain, on which nothing is formed narrower than a small share of its shorter side: a trench a cell or two wide is no valley.
     pub fn of(terrain: &Terrain, coarse: f64) -> Self {
         let grid = &terrain.grid;
-        let (coarse, short) = (coarse.max(grid.cell), grid.map()[0].min(grid.map()[1]));
+        let (coarse, short) = (coarse.max(grid.cell), grid.map_extent().shorter());
         let relief = relief(terrain).max(RELIEF * short);
         Self { coarse, form: coarse.max(short / FORM), short, relief, sea: grid.sea_level.map(Height::metres) }
     }
@@ -262,7 +262,7 @@ impl Shape {
 
     /// On flat ground: of the whole land.
     pub fn everywhere(feature: &SketchFeature, profile: Profile, grid: &Grid, scale: &Scale) -> Self {
-        let far = 4.0 * grid.extent()[0].max(grid.extent()[1]);
+        let far = 4.0 * grid.extent().longer();
         let flat = Low { field: Field::new([1, 1], 0.0), first: [0.0; 2], width: 1.0 };
         let shape = Self::along(feature, profile, grid, &flat, scale, false);
         let reach = scale.short / 4.0;

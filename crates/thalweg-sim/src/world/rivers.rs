@@ -16,7 +16,7 @@ use super::World;
 use super::coarse::{CoarseWater, unwatched};
 use thalweg_core::base::clock::YEAR;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{CellRect, Result};
+use thalweg_core::{CellRect, Point, Result};
 use thalweg_flow::D8;
 use thalweg_refine::LocalWindow;
 
@@ -37,8 +37,8 @@ pub struct RiverLine {
 /// A vertex of a river's line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RiverVertex {
-    /// World metres eastward and southward.
-    pub place: [f64; 2],
+    /// Its position in the world.
+    pub place: Point,
     /// Elevation of its bed in metres, or of the surface of the lake that it runs through.
     pub height: f64,
     /// Catchment in m²; of a last vertex in the sea the river's.
@@ -118,7 +118,7 @@ impl World {
             let water = of.get(&from).map_or(area, |(_, water)| *water);
             let cols = window.size()[1];
             let height = at(&window, cell).map_or(0.0, |k| window.surface((k / cols, k % cols)).metres());
-            let place = [1, 0].map(|axis| (cell[axis] as f64 + 0.5) * width);
+            let place = Point { x: (cell[1] as f64 + 0.5) * width, y: (cell[0] as f64 + 0.5) * width };
             RiverVertex { place, height, area, discharge: water * self.runoff / YEAR }
         };
         let mut rivers = Vec::new();

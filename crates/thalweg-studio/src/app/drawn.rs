@@ -1,5 +1,6 @@
 //! What of the land is drawn: its parts, cameras, droplets, paths, the ring of a brush.
 
+use thalweg_core::{Extent, Point};
 use thalweg_sim::recipe::strokes::Tool;
 
 use crate::app::state::Studio;
@@ -85,10 +86,12 @@ impl Studio {
     }
 
     /// Lifts a place in metres from the map's north-western corner to the shown ground.
-    pub(super) fn lifted(&self, place: [f64; 2]) -> Option<[f32; 3]> {
+    pub(super) fn lifted(&self, point: impl Into<Point>) -> Option<[f32; 3]> {
+        let point = point.into();
         let painted = self.painted.as_ref()?;
-        let ([height, width], [north, west]) = (painted.terrain.grid.extent(), painted.terrain.grid.corner());
-        let at = [(place[0] - west - 0.5 * width) as f32, (0.5 * height - (place[1] - north)) as f32];
+        let (Extent { width, height }, Point { x: west, y: north }) =
+            (painted.terrain.grid.extent(), painted.terrain.grid.corner());
+        let at = [(point.x - west - 0.5 * width) as f32, (0.5 * height - (point.y - north)) as f32];
         let z = painted.now.height_at(at)?;
         Some([at[0], at[1], z * self.exaggeration()])
     }

@@ -1,6 +1,7 @@
 //! The mouse on the view: it turns the camera, moves the sun, and works on the ground.
 
 use eframe::egui::{self, CursorIcon, Key, PointerButton, Rect, Response, Ui};
+use thalweg_core::{Extent, Point};
 
 use glam::Vec3;
 
@@ -32,7 +33,8 @@ impl Studio {
         let ray = self.camera().ray(ndc, aspect);
         let at = painted.now.hit(&ray, self.exaggeration())?;
         let cell = painted.now.cell_at([at[0], at[1]])?;
-        let ([height, width], [north, west]) = (painted.terrain.grid.extent(), painted.terrain.grid.corner());
+        let (Extent { width, height }, Point { x: west, y: north }) =
+            (painted.terrain.grid.extent(), painted.terrain.grid.corner());
         let east = (f64::from(at[0]) + 0.5 * width).clamp(0.0, width);
         let south = (0.5 * height - f64::from(at[1])).clamp(0.0, height);
         let place = [west + east, north + south];

@@ -50,7 +50,7 @@ impl Studio {
         let points = &self.snapshot.trace.points;
         let first = points.first()?;
         let near = |p: &&thalweg_models::models::droplets::TracePoint| {
-            self.cursor.map_or(0.0, |c| (p.place[0] - c.place[0]).hypot(p.place[1] - c.place[1]))
+            self.cursor.map_or(0.0, |c| (p.place.x - c.place[0]).hypot(p.place.y - c.place[1]))
         };
         let nearest = points.iter().min_by(|a, b| near(a).total_cmp(&near(b)))?;
         let point = if self.cursor.is_some() { nearest } else { points.last()? };

@@ -1,6 +1,7 @@
 //! The pen on the land: what it draws goes into the recipe, by which the run begins anew.
 
 use eframe::egui::Key;
+use thalweg_core::Extent;
 use thalweg_sim::sketch::SketchKind;
 
 use crate::app::state::Studio;
@@ -78,7 +79,7 @@ impl Studio {
         let Some(painted) = self.painted.as_ref().filter(|_| self.tools_open || self.tools.pen.nib.is_some()) else {
             return (lines, dots);
         };
-        let [height, width] = painted.terrain.grid.extent();
+        let Extent { width, height } = painted.terrain.grid.extent();
         let extent = height.max(width);
         let begun = self.tools.pen.kind().map(|kind| {
             let end = self.cursor.map(|cursor| cursor.place).filter(|_| !self.tools.pen.line.is_empty());

@@ -1,6 +1,7 @@
 //! What worker and painter have ready, and what is asked of them next.
 
 use std::sync::Arc;
+use thalweg_core::Extent;
 
 use thalweg_sim::recipe::Recipe;
 
@@ -74,7 +75,7 @@ impl Studio {
                 self.painted = Some(painted);
                 if first {
                     self.framed = true;
-                    let [height, width] = self.snapshot.grid.extent();
+                    let Extent { width, height } = self.snapshot.grid.extent();
                     let (tool, nib) = (self.tools.tool, self.tools.pen.nib);
                     self.tools = Tools::new(height.max(width));
                     (self.tools.tool, self.tools.pen.nib) = (tool, nib);

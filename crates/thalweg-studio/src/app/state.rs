@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use thalweg_core::Extent;
 
 use eframe::egui::{self, Context};
 use eframe::egui_wgpu::RenderState;
@@ -154,7 +155,7 @@ impl Studio {
                 None => std::thread::yield_now(),
             }
         };
-        let [height, width] = snapshot.grid.extent();
+        let Extent { width, height } = snapshot.grid.extent();
         let tools = Tools::new(height.max(width));
         let thumbnails = options.presets.iter().map(|preset| thumbnail(ctx, preset)).collect();
         Ok(Self {

@@ -1,6 +1,7 @@
 //! The pen: lines and heights that the ground is to keep, drawn by clicks or by a drag, and taken away again.
 
 use eframe::egui::{DragValue, Label, RichText, Ui};
+use thalweg_core::Extent;
 use thalweg_sim::sketch::{Sketch, SketchFeature, SketchKind};
 
 /// Two clicks so near each other, as a share of the land's longer side, are of one place: the second ends the line.
@@ -126,7 +127,7 @@ impl Pen {
     }
 
     /// What was drawn on land of `[width, height]`, where there are `others`; nothing without a point.
-    pub fn finish(&mut self, world: [f64; 2], others: &Sketch) -> Option<SketchFeature> {
+    pub fn finish(&mut self, world: Extent, others: &Sketch) -> Option<SketchFeature> {
         let mut points = std::mem::take(&mut self.line);
         let kind = self.kind()?;
         if let (SketchKind::Coast, [first, _, _, .., last]) = (kind, points.as_slice())
@@ -178,7 +179,8 @@ impl Pen {
     }
 
     /// On the map's edge, if it is near.
-    fn edge(&self, place: [f64; 2], world: [f64; 2]) -> [f64; 2] {
+    fn edge(&self, place: [f64; 2], world: Extent) -> [f64; 2] {
+        let world = <[f64; 2]>::from(world);
         let near = 0.5 * JOINS * self.extent;
         [0, 1].map(|axis| match place[axis] {
             x if x < near => 0.0,
@@ -202,7 +204,7 @@ mod tests {
     use super::*;
     use thalweg_sim::sketch::SketchWorld;
 
-    const WORLD: [f64; 2] = [1000.0, 800.0];
+    const WORLD: Extent = Extent { width: 1000.0, height: 800.0 };
 
     fn sketch(features: Vec<SketchFeature>) -> Sketch {
         Sketch::new(features, &SketchWorld { extent: WORLD, sea_level: None }).unwrap()

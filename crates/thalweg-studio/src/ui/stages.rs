@@ -4,6 +4,7 @@ use eframe::egui::{
     self, Align, CollapsingHeader, Color32, ComboBox, DragValue, Layout, RichText, ScrollArea, Sense, Slider, TextEdit,
     Ui, vec2,
 };
+use thalweg_core::Extent;
 use thalweg_core::declare::params::{Param, ParamKind, Value};
 use thalweg_models::model::{Family, Model};
 use thalweg_models::models;
@@ -171,7 +172,7 @@ fn world(ui: &mut Ui, recipe: &mut Recipe) -> bool {
     if !recipe.about.is_empty() {
         ui.label(RichText::new(recipe.about.trim().replace('\n', " ")).weak());
     }
-    if let Some([width, height]) = recipe.extent() {
+    if let Some(Extent { width, height }) = recipe.extent() {
         ui.horizontal(|ui| {
             ui.label("cells");
             // Only sizes at which the window is still alive; a build takes any.

@@ -209,7 +209,7 @@ fn a_click_follows_one_droplet() {
     let done = until(&worker, "it is done", |snapshot| snapshot.done);
     worker.tell(Order::Drop([1600.0, 1600.0]));
     let followed = until(&worker, "it is followed", |snapshot| snapshot.trace.number == 1 && snapshot.done);
-    assert_eq!(followed.trace.points[0].place, [1600.0, 1600.0]);
+    assert_eq!(followed.trace.points[0].place, [1600.0, 1600.0].into());
     assert_eq!(followed.particles, done.particles + 1);
     assert!(followed.terrain.ground == built(&followed.recipe).ground);
 }

@@ -330,7 +330,7 @@ fn rivers_have_the_discharge_of_the_build() {
                     let share = vertex.discharge / (vertex.area * world.runoff() / YEAR);
                     assert!((0.0..=1.0 + 1e-6).contains(&share), "{name}: {share}");
                     // Both trees have that catchment, and level 0 has the river.
-                    let [j, i] = [0, 1].map(|axis| (vertex.place[axis] / wide).floor() as i64 - map.start[1 - axis]);
+                    let [i, j] = [0, 1].map(|axis| (vertex.place.along(axis) / wide).floor() as i64 - map.start[axis]);
                     // A world's level 0 is bent: its rivers lie up to a cell beside the build's.
                     let [rows, cols] = terrain.grid.size.map(|n| n as i64);
                     let beside = (-1..=1).flat_map(|di| (-1..=1).map(move |dj| (i + di, j + dj)));
@@ -364,7 +364,8 @@ fn rivers_have_the_discharge_of_the_build() {
         let rect = (0..2).fold(map, |rect, _| rect.finer());
         let steps = |rect| -> BTreeSet<_> {
             let rivers = world.rivers(2, rect, world.least_river(2)).unwrap();
-            let bits = |v: &thalweg_sim::world::RiverVertex| (v.place.map(f64::to_bits), v.discharge.to_bits());
+            let bits =
+                |v: &thalweg_sim::world::RiverVertex| ([v.place.x, v.place.y].map(f64::to_bits), v.discharge.to_bits());
             let steps = |river: &thalweg_sim::world::RiverLine| {
                 river.vertices.windows(2).map(|pair| [0, 1].map(|k| bits(&pair[k]))).collect::<Vec<_>>()
             };

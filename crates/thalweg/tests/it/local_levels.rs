@@ -342,7 +342,7 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
         if finest.clone().any(|finest| finest > 0.1) {
             let width = finest.filter(|finest| *finest > 0.1).fold(f64::MAX, f64::min);
             let side = width * least as f64 * 1.1;
-            recipe.set_extent(extent.map(|of| side * of / extent[0].max(extent[1]))).unwrap();
+            recipe.set_extent(<[f64; 2]>::from(extent).map(|of| side * of / extent.longer())).unwrap();
         }
         recipe.cells = cells;
         let beyond = Beyond::Local { from: LocalFrom::Cells(least) };
@@ -354,7 +354,7 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
             continue;
         }
         // A stage of whole reach that begins on a local level is refused, with what would do.
-        let side = recipe.extent().map_or(0.0, |of| of[0].max(of[1]));
+        let side = recipe.extent().map_or(0.0, |extent| extent.longer());
         let local = side / cells as f64..side / least as f64;
         if recipe.stages.iter().any(|stage| matches!(stage.when, When::Widths([_, widest]) if local.contains(&widest)))
         {

@@ -50,7 +50,7 @@ fn with(old: &str, new: &str) -> String {
 fn every_key_is_read() {
     let recipe = Recipe::parse(GOOD).unwrap();
     assert_eq!((recipe.name.as_str(), recipe.about.as_str()), ("island", "Two lines\nand \"quotes\"."));
-    assert_eq!((recipe.extent(), recipe.cells, recipe.seed), (Some([2000.0, 1000.5]), 64, 7));
+    assert_eq!((recipe.extent(), recipe.cells, recipe.seed), (Some([2000.0, 1000.5].into()), 64, 7));
     assert_eq!(recipe.edges, [Edge::Closed, Edge::Open, Edge::Open, Edge::Open]);
     assert_eq!(recipe.sea_level, Some(-2.5));
     let [noise, rain] = recipe.stages.as_slice() else { panic!("two stages") };

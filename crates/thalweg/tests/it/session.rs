@@ -506,7 +506,7 @@ fn a_spring_after_the_end_runs_in_a_stage_of_its_own_and_goes_with_it() {
     come(&mut session).unwrap();
     assert_eq!((session.terrain().fingerprints(), session.run().recipe().to_toml()), (dry, text));
     let path = session.follow([160.0, 120.0]).unwrap();
-    assert_eq!(path[0].place, [160.0, 120.0]);
+    assert_eq!(path[0].place, [160.0, 120.0].into());
     assert!(session.follow([-1.0, 0.0]).is_err());
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::long;
 use crate::support::{finish_run, run_recipe, with_threads};
+use thalweg_core::Extent;
 use thalweg_core::Terrain;
 use thalweg_flow::{Drainage, Land};
 use thalweg_sim::knobs::Knobs;
@@ -11,7 +12,7 @@ use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
 use thalweg_sim::sketch::{Sketch, SketchFeature, SketchFrom, SketchKind, SketchWorld};
 
-const WORLD: SketchWorld = SketchWorld { extent: [15360.0, 15360.0], sea_level: Some(0.0) };
+const WORLD: SketchWorld = SketchWorld { extent: Extent { width: 15360.0, height: 15360.0 }, sea_level: Some(0.0) };
 
 /// A river with one that joins it, two ridges beside them, heights on a ridge and in a valley.
 const MASSIF: &str = r#"{"type": "FeatureCollection", "features": [
@@ -122,7 +123,7 @@ fn stands(terrain: &Terrain, feature: &SketchFeature) -> f64 {
         let top = cells.filter(is_near).map(|[i, j]| terrain.ground[(i, j)]).max();
         [-3.0, 3.0].into_iter().all(|side| {
             let [x, y] = [x + side * COARSE * down, y - side * COARSE * along];
-            let is_within = [x, y].iter().all(|at| (0.0..WORLD.extent[0]).contains(at));
+            let is_within = [x, y].iter().all(|at| (0.0..WORLD.extent.width).contains(at));
             let [i, j] = cell(terrain, [x.max(0.0), y.max(0.0)]);
             !is_within || Some(terrain.ground[(i, j)]) < top
         })

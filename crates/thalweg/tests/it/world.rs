@@ -527,7 +527,7 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
     let whole = world.window(level, world.frame().world(level)).unwrap();
     whole.check(world.frame()).unwrap();
     let all = world.rivers(level, whole.rect, least).unwrap();
-    let place = |v: &thalweg_sim::world::RiverVertex| v.place.map(f64::to_bits);
+    let place = |v: &thalweg_sim::world::RiverVertex| [v.place.x, v.place.y].map(f64::to_bits);
     // Each step of each line, by number: in tiles as in the whole.
     let steps = |rivers: &[thalweg_sim::world::RiverLine]| -> BTreeSet<(u64, [u64; 2], [u64; 2])> {
         rivers
@@ -571,8 +571,9 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
     let (mut near, mut count) = (0, 0);
     for vertex in finer.iter().flat_map(|river| river.vertices.iter().map(move |v| (river.id, v))) {
         let coarse = all.iter().filter(|river| river.id == vertex.0).flat_map(|river| &river.vertices);
-        let is_near =
-            |v: &thalweg_sim::world::RiverVertex| (0..2).all(|a| (v.place[a] - vertex.1.place[a]).abs() <= 2.0 * width);
+        let is_near = |v: &thalweg_sim::world::RiverVertex| {
+            (0..2).all(|a| (v.place.along(a) - vertex.1.place.along(a)).abs() <= 2.0 * width)
+        };
         count += 1;
         near += usize::from(coarse.into_iter().any(is_near));
     }

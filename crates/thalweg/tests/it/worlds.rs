@@ -57,7 +57,7 @@ fn in_levels(path: &Path) -> Option<Recipe> {
         return None;
     }
     // No cell may be wider than 100 km.
-    let side = recipe.extent().map_or(0.0, |extent| extent[0].max(extent[1]));
+    let side = recipe.extent().map_or(0.0, |extent| extent.longer());
     let coarsest = (0..).map(|k| COARSEST << k).find(|cells| side <= 1e5 * *cells as f64).unwrap();
     let cells = CELLS.max(2 * coarsest);
     let wider = recipe.cells as f64 / cells as f64;

@@ -90,7 +90,7 @@ impl Climate {
 
     /// Latitude at world metres southward.
     fn latitude_at(&self, grid: &Grid, y: f64) -> f64 {
-        belts::folded(self.latitude + belts::degrees(y - 0.5 * grid.map()[0]))
+        belts::folded(self.latitude + belts::degrees(y - 0.5 * grid.map_extent().height))
     }
 
     fn wind_at(&self, latitude: f64) -> [f64; 2] {

@@ -213,13 +213,13 @@ impl Arms {
     /// When the table is none of arms.
     pub fn load(terrain: &Terrain, river: i64) -> Result<Option<Self>> {
         let table = terrain.tables.get(ARMS).filter(|table| table.len() <= MAX_POINTS);
-        let points = table.map(|table| Point::of(table, |of| of == river)).transpose()?;
+        let points = table.map(|table| ArmVertex::of(table, |of| of == river)).transpose()?;
         let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
         Ok(points.and_then(|points| Self::through(&points, extent)))
     }
 
     /// The arms through their points, if these are inside the extent and in order.
-    fn through(points: &[Point], [high, wide]: [f64; 2]) -> Option<Self> {
+    fn through(points: &[ArmVertex], [high, wide]: [f64; 2]) -> Option<Self> {
         let mut arms: Vec<Arm> = Vec::new();
         for point in points {
             let number = usize::try_from(point.arm).ok()?;
@@ -249,7 +249,7 @@ impl Arms {
     /// When the terrain has a table of that name that is none of arms.
     pub fn store(&self, terrain: &mut Terrain, river: i64, discharge: f64) -> Result<()> {
         let shares = self.shares();
-        let point = |number: usize, arm: &Arm, place: &Place| Point {
+        let point = |number: usize, arm: &Arm, place: &Place| ArmVertex {
             river,
             arm: number as i64,
             parent: arm.parent.map_or(-1, |parent| parent as i64),
@@ -261,18 +261,18 @@ impl Arms {
         };
         let arms = self.0.iter().enumerate();
         let own = arms.flat_map(|(number, arm)| arm.line.iter().map(move |place| (number, arm, place)));
-        let mut points: Vec<Point> = own.map(|(number, arm, place)| point(number, arm, place)).collect();
+        let mut points: Vec<ArmVertex> = own.map(|(number, arm, place)| point(number, arm, place)).collect();
         if let Some(table) = terrain.tables.get(ARMS) {
-            points.extend(Point::of(table, |of| of != river)?);
+            points.extend(ArmVertex::of(table, |of| of != river)?);
         }
-        terrain.tables.insert(ARMS.to_string(), Point::pack(points.into_iter()));
+        terrain.tables.insert(ARMS.to_string(), ArmVertex::pack(points.into_iter()));
         Ok(())
     }
 }
 
 /// A point of an arm as its row holds it: see [`ARMS`].
 #[derive(Clone, Copy, Default)]
-struct Point {
+struct ArmVertex {
     river: i64,
     arm: i64,
     parent: i64,
@@ -284,11 +284,11 @@ struct Point {
     discharge: f32,
 }
 
-impl Row for Point {
+impl Row for ArmVertex {
     const THING: &'static str = "point of an arm";
 
     columns! {
-        Point {
+        ArmVertex {
             river: i64, "1" = river;
             arm: i64, "1" = arm;
             parent: i64, "1" = parent;
@@ -302,7 +302,7 @@ impl Row for Point {
     }
 }
 
-impl Point {
+impl ArmVertex {
     /// The points of the rivers that are `wanted`.
     fn of(table: &Table, wanted: impl Fn(i64) -> bool) -> Result<Vec<Self>> {
         let points = Self::unpack(ARMS, table)?;

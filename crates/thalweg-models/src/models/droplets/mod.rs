@@ -157,7 +157,7 @@ impl Droplets {
             return u64::from(self.count);
         }
         let density = if self.density > 0.0 { self.density } else { 1e6 / self.stride(grid).powi(2) };
-        (density * grid.extent()[0] * grid.extent()[1] / 1e6).round().min(1e12) as u64
+        (density * grid.extent().height * grid.extent().width / 1e6).round().min(1e12) as u64
     }
 
     /// Droplets started by one step.

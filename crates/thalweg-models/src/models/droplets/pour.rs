@@ -3,13 +3,13 @@
 use crate::model::{Budget, Model, Tick};
 use crate::models::droplets::Droplets;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Grid, Result, Terrain};
+use thalweg_core::{Grid, Point, Result, Terrain};
 
 /// A circle in the world that droplets start in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Circle {
-    /// Its middle: metres southward and eastward from the world's north-western corner.
-    pub middle: [f64; 2],
+    /// Its middle.
+    pub middle: Point,
     /// Its radius in metres.
     pub radius: f64,
 }
@@ -20,20 +20,20 @@ impl Circle {
         let [share, turn] = key.pair();
         let (sine, cosine) = libm::sincos(std::f64::consts::TAU * turn);
         let out = self.radius * share.sqrt();
-        standing(grid, [self.middle[0] + out * sine, self.middle[1] + out * cosine])
+        standing(grid, Point { x: self.middle.x + out * cosine, y: self.middle.y + out * sine })
     }
 }
 
-/// A place in metres, southward and eastward, as droplets know places: in cells from the centre of the world's first cell, between the
+/// A position as droplets know it: row and column in cells from the centre of the world's first cell, between the
 /// centres of the outermost cells. `None` outside of the world, and where it is but one cell wide.
-pub(super) fn standing(grid: &Grid, place: [f64; 2]) -> Option<[f64; 2]> {
+pub(super) fn standing(grid: &Grid, point: Point) -> Option<[f64; 2]> {
     let corner = grid.corner();
     // Just before the next cell, so that the part of a cell in f32 stays under one.
     let along = |a: usize| {
-        let at = ((place[a] - corner[a]) / grid.cell - 0.5).clamp(0.0, grid.world[a] as f64 - 1.0 - BEFORE);
+        let at = ((point.along(a) - corner.along(a)) / grid.cell - 0.5).clamp(0.0, grid.world[a] as f64 - 1.0 - BEFORE);
         at.min(at.floor() + 1.0 - BEFORE)
     };
-    let inside = grid.outside(place).is_none() && grid.world.iter().all(|lines| *lines > 1);
+    let inside = grid.outside(point).is_none() && grid.world.iter().all(|lines| *lines > 1);
     inside.then(|| [along(0), along(1)])
 }
 
@@ -62,21 +62,23 @@ pub fn pour(model: &Droplets, terrain: &mut Terrain, key: Key, within: Option<Ci
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::Extent;
 
     #[test]
     fn every_place_of_the_world_is_one_between_centres() {
         let grid = Grid::new([3, 70_000], 7.3).unwrap();
-        let [height, width] = grid.extent();
-        for place in [[0.0, 0.0], [height, width], [height, 0.0], [10.949_999_999_999, width - 3.650_000_001]] {
+        let Extent { width, height } = grid.extent();
+        for [y, x] in [[0.0, 0.0], [height, width], [height, 0.0], [10.949_999_999_999, width - 3.650_000_001]] {
+            let place = Point { x, y };
             let at = standing(&grid, place).unwrap();
             for a in 0..2 {
                 let part = (at[a] - at[a].floor()) as f32;
                 assert!(at[a] >= 0.0 && at[a].floor() as usize + 1 < grid.world[a] && part < 1.0, "{place:?}: {at:?}");
-                assert!((at[a] - (place[a] / grid.cell - 0.5)).abs() <= 0.5 + 2.0 * BEFORE);
+                assert!((at[a] - (place.along(a) / grid.cell - 0.5)).abs() <= 0.5 + 2.0 * BEFORE);
             }
         }
-        assert_eq!(standing(&grid, [-0.001, 5.0]), None);
-        assert_eq!(standing(&grid, [f64::NAN, 5.0]), None);
-        assert_eq!(standing(&Grid::new([1, 9], 1.0).unwrap(), [0.5, 4.0]), None);
+        assert_eq!(standing(&grid, Point::new(5.0, -0.001)), None);
+        assert_eq!(standing(&grid, Point::new(5.0, f64::NAN)), None);
+        assert_eq!(standing(&Grid::new([1, 9], 1.0).unwrap(), Point::new(4.0, 0.5)), None);
     }
 }

@@ -15,14 +15,14 @@ use crate::process::particles::{self, Kernel, Patch, Planes};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{HARDNESS, PROTECT};
-use thalweg_core::{CellRect, Error, Result, Terrain};
+use thalweg_core::{CellRect, Error, Point, Result, Terrain};
 
 /// A droplet where it takes a step, or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TracePoint {
-    /// Metres eastward and southward from the world's north-western corner.
-    pub place: [f64; 2],
+    /// Its position in the world.
+    pub place: Point,
     /// Elevation of the ground there, in metres: on cells of the model's stride, where that is wider than the grid's.
     pub elevation: f64,
     /// Its velocity, without unit, as the model's parameter `velocity`.
@@ -37,16 +37,17 @@ pub struct TracePoint {
     pub moved: f64,
 }
 
-/// The path of one droplet from `start` (metres eastward and southward) over the ground as it stands, at most `most` points
+/// The path of one droplet from `start` over the ground as it stands, at most `most` points
 /// long. It runs by the model's own steps and as it would as the only one: on a copy that it digs, while the terrain stays
 /// as it is. Empty where no droplet starts: at sea, among cells without data, and in a world one cell wide.
 ///
 /// # Errors
 /// A stride of more than 500 cells ([`Model::check`]); a start outside the world.
-pub fn trace(model: &Droplets, terrain: &Terrain, start: [f64; 2], most: usize) -> Result<Vec<TracePoint>> {
+pub fn trace(model: &Droplets, terrain: &Terrain, start: impl Into<Point>, most: usize) -> Result<Vec<TracePoint>> {
+    let start = start.into();
     model.check(&terrain.grid)?;
-    if let Some(axis) = terrain.grid.outside([start[1], start[0]]) {
-        let (name, value) = [("y", start[1]), ("x", start[0])][axis];
+    if let Some(axis) = terrain.grid.outside(start) {
+        let (name, value) = [("y", start.y), ("x", start.x)][axis];
         return Err(Error::value(format!("start.{name}"), format!("{value} m"), terrain.grid.span(axis)));
     }
     let mut around = around(model, terrain, start);
@@ -56,7 +57,7 @@ pub fn trace(model: &Droplets, terrain: &Terrain, start: [f64; 2], most: usize) 
     let mut ground = if factor == 1 { around } else { coarse::reduced(&around, factor) };
     // What was done before is no record of this droplet's.
     let model = Droplets { visits: false, wear: false, deposit: false, ..model.clone() };
-    let place = standing(&ground.grid, [start[1], start[0]]);
+    let place = standing(&ground.grid, start);
     let Some(droplet) = place.and_then(|place| model.set_out(&ground, 0, place)) else { return Ok(Vec::new()) };
     let rules = Rules::new(&model, &ground.grid);
     let watch = Watch { rules: &rules, cell: ground.grid.cell, most, seen: Mutex::new(Vec::new()) };
@@ -80,13 +81,12 @@ pub fn traces<'a>(
     let key = Key::new(0, "seen");
     (0u64..).map_while(move |number| {
         let [x, y] = key.and(number).pair();
-        let [south, east] = terrain.grid.place([y, x]);
-        trace(model, terrain, [east, south], most).ok()
+        trace(model, terrain, terrain.grid.point_at_shares(Point { x, y }), most).ok()
     })
 }
 
 /// The terrain as far as a droplet from `start` can come, and what lies round that.
-fn around(model: &Droplets, terrain: &Terrain, start: [f64; 2]) -> Terrain {
+fn around(model: &Droplets, terrain: &Terrain, start: Point) -> Terrain {
     let grid = &terrain.grid;
     let factor = model.factor(grid);
     let own = coarse::grid(grid, factor);
@@ -97,7 +97,7 @@ fn around(model: &Droplets, terrain: &Terrain, start: [f64; 2]) -> Terrain {
         let bound = |x: i64| x.clamp(0, grid.size[axis] as i64) as usize;
         bound(at - reach)..bound(at + reach + 1)
     };
-    let [rows, cols] = [span(0, start[1]), span(1, start[0])];
+    let [rows, cols] = [span(0, start.y), span(1, start.x)];
     if rows.is_empty() || cols.is_empty() {
         return terrain.clone();
     }
@@ -142,7 +142,7 @@ impl Kernel for Watch<'_> {
                 (origin[axis] as f64 + f64::from(cell) + f64::from(part) + 0.5) * self.cell
             };
             seen.push(TracePoint {
-                place: [along(1, lanes.j[0], lanes.u[0]), along(0, lanes.i[0], lanes.v[0])],
+                place: Point { x: along(1, lanes.j[0], lanes.u[0]), y: along(0, lanes.i[0], lanes.v[0]) },
                 elevation,
                 speed: lanes.velocity[0].into(),
                 water: lanes.water[0].into(),
@@ -204,7 +204,7 @@ mod tests {
             let model = Droplets { stride, radius, count: 1, visits: true, evaporation: 0.01, ..Droplets::default() };
             let path = trace(&model, &terrain, start, usize::MAX).unwrap();
             let mut poured = terrain.clone();
-            let circle = Circle { middle: [start[1], start[0]], radius: 0.0 };
+            let circle = Circle { middle: start.into(), radius: 0.0 };
             let budget = pour(&model, &mut poured, key, Some(circle)).unwrap();
             longest = longest.max(path.len());
             // The end of a droplet that is spent is a point and no step.
@@ -217,7 +217,7 @@ mod tests {
             if stride <= 10.0 {
                 let Cells::Count(visits) = poured.take(&VISITS) else { panic!("counts") };
                 let mut counted = Field::new(terrain.grid.size, 0);
-                for [x, y] in path.iter().take(budget.particle_steps as usize).map(|point| point.place) {
+                for Point { x, y } in path.iter().take(budget.particle_steps as usize).map(|point| point.place) {
                     // Under the float's last bit a place may show in the next cell.
                     counted[((y / 10.0 - 0.5 + 1e-9) as usize, (x / 10.0 - 0.5 + 1e-9) as usize)] += 1;
                 }
@@ -240,8 +240,8 @@ mod tests {
         for (k, point) in path.iter().enumerate() {
             let k = k as f64;
             let near = |a: f64, b: f64| assert!((a - b).abs() <= 1e-4 * b.abs(), "point {k}: {a} for {b}");
-            near(point.place[0], 45.0);
-            near(point.place[1], 15.0 + 10.0 * k);
+            near(point.place.x, 45.0);
+            near(point.place.y, 15.0 + 10.0 * k);
             near(point.elevation, 497.0 - 3.0 * k);
             near(point.speed, (4.0 + 0.01 * 3.0 * k).sqrt());
             near(point.water, libm::pow(0.9, k));

@@ -13,7 +13,7 @@ use crate::models::fluvial::state::{State, Tally, Water};
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, HARDNESS, LOOSE, PROTECT, RAIN, SUSPENDED, WATER};
-use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, choice, params};
+use thalweg_core::{Error, Field, Grid, Height, Point, Result, Terrain, choice, params};
 use thalweg_noise::given::springs::{self, SPRINGS, world_cell};
 
 params! {
@@ -168,7 +168,7 @@ impl Model for Fluvial {
         if self.drop == 0.0 {
             return Ok(());
         }
-        world_cell(grid, [self.y, self.x]).map_err(|axis| {
+        world_cell(grid, Point { x: self.x, y: self.y }).map_err(|axis| {
             let (name, value) = [("y", self.y), ("x", self.x)][axis];
             Error::value(format!("fluvial.{name}"), format!("{value} m"), grid.span(axis))
         })?;
@@ -297,7 +297,7 @@ impl Flow {
             return;
         }
         let grid = &state.terrain.grid;
-        let Ok(world) = world_cell(grid, [self.model.y, self.model.x]) else { return };
+        let Ok(world) = world_cell(grid, Point { x: self.model.x, y: self.model.y }) else { return };
         let [i, j] = [0, 1].map(|a| usize::try_from(world[a] - grid.origin[a]).unwrap_or(usize::MAX));
         if i < grid.rows() && j < grid.cols() {
             self.put(state, [i, j], (self.model.drop / area * UNITS).round() as i64);

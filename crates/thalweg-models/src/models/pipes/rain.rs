@@ -1,8 +1,8 @@
 //! Rain: how much falls on a row of cells in a step.
 
 use crate::models::pipes::{Pipes, Shower};
-use thalweg_core::Grid;
 use thalweg_core::base::rng::Key;
+use thalweg_core::{Grid, Point};
 
 /// The rain of one step.
 pub struct Rain {
@@ -15,8 +15,7 @@ pub struct Rain {
 
 /// A round cloud over the world.
 struct Cloud {
-    /// World metres southward and eastward of its centre.
-    centre: [f64; 2],
+    centre: Point,
     radius: f64,
 }
 
@@ -36,9 +35,10 @@ impl Rain {
             let key = key.and(1).and(storm);
             let lasts = if model.storm_period > 0.0 { model.storm_share * model.storm_period } else { model.seconds };
             let (away, angle) = (model.storm_speed * (since - 0.5 * lasts), std::f64::consts::TAU * key.and(2).unit());
-            let [south, east] = grid.place(key.pair());
+            let [y, x] = key.pair();
+            let start = grid.point_at_shares(Point { x, y });
             Cloud {
-                centre: [south + away * libm::sin(angle), east + away * libm::cos(angle)],
+                centre: Point { x: start.x + away * libm::cos(angle), y: start.y + away * libm::sin(angle) },
                 radius: model.storm_radius,
             }
         });
@@ -78,9 +78,9 @@ impl Rain {
             }
         }
         if let Some(cloud) = &self.cloud {
-            let south = grid.y(i) - cloud.centre[0];
+            let south = grid.y(i) - cloud.centre.y;
             for (k, rain) in row.iter_mut().enumerate() {
-                let east = grid.x(from + k) - cloud.centre[1];
+                let east = grid.x(from + k) - cloud.centre.x;
                 let inside = (1.0 - (south * south + east * east) / (cloud.radius * cloud.radius)).max(0.0);
                 *rain *= (inside * inside) as f32;
             }

@@ -13,7 +13,7 @@ use crate::process::between::between;
 use crate::process::coarse;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{Cells, ERODIBILITY, UPLIFT};
-use thalweg_core::{Error, Field, Grid, Result, Terrain, params};
+use thalweg_core::{Error, Extent, Field, Grid, Result, Terrain, params};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
 params! {
@@ -165,7 +165,7 @@ struct Place {
 
 impl<'a> Shape<'a> {
     fn new(model: &'a Plates, grid: &Grid, key: Key) -> Self {
-        let [height, width] = grid.extent();
+        let Extent { width, height } = grid.extent();
         // A map that is much wider than a plate has as many plates as can be held.
         let spacing = model.spacing.max(width.max(height) / MOST_SQUARES as f64);
         let half = [0.5 * width, 0.5 * height];
@@ -253,7 +253,7 @@ impl<'a> Shape<'a> {
 
 /// Where the basins of a continent lie.
 fn basins(model: &Plates, grid: &Grid, key: Key) -> Result<Basins> {
-    let [height, width] = grid.extent();
+    let Extent { width, height } = grid.extent();
     let cell = height.max(width) / LATTICE as f64;
     let size = [height, width].map(|side| ((side / cell).round() as usize).max(1));
     let lattice = Grid::new(size, cell.clamp(1e-3, 1e5))?;
@@ -368,8 +368,8 @@ impl Model for Plates {
             return Ok(());
         }
         // A recipe says it as a share of the map's shorter side.
-        let [height, width] = grid.map();
-        let share = (1e4 * cells as f64 * grid.cell / height.min(width)).round() / 1e4;
+        let shorter = grid.map_extent().shorter();
+        let share = (1e4 * cells as f64 * grid.cell / shorter).round() / 1e4;
         let value = format!("{share} ({cells} cells to each side)");
         Err(Error::value("margin", value, "0 with plates: a continent lies in its sea as a whole"))
     }
@@ -393,7 +393,7 @@ const BAND: u64 = STEP_CELLS / 8;
 struct Laying {
     model: Plates,
     /// The basins for a key and the extent of a grid.
-    basins: Option<(Key, [f64; 2], Basins)>,
+    basins: Option<(Key, Extent, Basins)>,
 }
 
 impl Laying {

@@ -3,7 +3,7 @@
 use crate::models::stream_power::StreamPower;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Grid};
+use thalweg_core::{Field, Grid, Point};
 use thalweg_noise::strata::{BedSettings, Beds, Octaves, Pile, Risen, StandingBeds, Strike, Vary, log_normal};
 
 /// Faults are so many times as drawn out as the rock between them.
@@ -110,14 +110,14 @@ impl Depth<'_> {
 
     /// Height of one of the pile's copies in cell `k`, which lies at (x, y) metres, in units.
     #[inline]
-    pub fn bottom(&self, k: usize, place: [f64; 2]) -> i64 {
+    pub fn bottom(&self, k: usize, place: Point) -> i64 {
         let risen = f64::from(self.uplift.at(k)) * self.time;
         self.beds.bottom(risen, place)
     }
 
     /// Softness, as a factor, of the rock at `height` units in cell `k`, which lies at (x, y) metres.
     #[inline]
-    pub fn softness(&self, k: usize, height: i32, place: [f64; 2]) -> f64 {
+    pub fn softness(&self, k: usize, height: i32, place: Point) -> f64 {
         self.beds.pile().weight(i64::from(height) - self.bottom(k, place))
     }
 }
@@ -179,8 +179,9 @@ mod tests {
             ..StreamPower::default()
         };
         let rock = Rock::new(&model, &grid(10.0, 4), Key::new(3, "rock"));
-        let at =
-            |metres: f64, x: f64, time: f64| rock.beds(time).unwrap().softness(0, (metres * UNITS) as i32, [x, 0.0]);
+        let at = |metres: f64, x: f64, time: f64| {
+            rock.beds(time).unwrap().softness(0, (metres * UNITS) as i32, Point::new(x, 0.0))
+        };
         let column: Vec<f64> = (0..200).map(|z| at(f64::from(z) * 10.0 + 0.5, 0.0, 0.0)).collect();
         // 2 km of beds of 83 to 333 m: 6 to 24 boundaries; in turn soft (over 1) and hard.
         let changes = column.windows(2).filter(|pair| (pair[0] > 1.0) != (pair[1] > 1.0)).count();

@@ -263,8 +263,7 @@ impl Rivers {
                     continue;
                 }
                 let here = f64::from(rock.erodibility(k)) * f64::from(factor.map_or(1.0, |factor| factor[(i, j)]));
-                let bed =
-                    beds.as_ref().map_or(1.0, |beds| beds.softness(k, terrain.ground[k].0, [grid.x(j), grid.y(i)]));
+                let bed = beds.as_ref().map_or(1.0, |beds| beds.softness(k, terrain.ground[k].0, grid.center(i, j)));
                 let power = f64::from(exp2(m * log2(sums[k].max(1) as f32 * area)));
                 *strength = (scale[usize::from(code) % 2] * here * bed * power) as f32;
             }
@@ -304,7 +303,7 @@ impl Rivers {
             let Some(limit) = &place.limit else { return Ok(0) };
             let beds = place.rock.beds(time);
             let bottom = |i: usize, j: usize| {
-                beds.as_ref().map_or(0, |beds| beds.bottom(i * grid.cols() + j, [grid.x(j), grid.y(i)]))
+                beds.as_ref().map_or(0, |beds| beds.bottom(i * grid.cols() + j, grid.center(i, j)))
             };
             let beds = beds.as_ref().map(|beds| Bedding { pile: beds.pile(), bottom: &bottom });
             let before = terrain.loose.as_ref().map(|_| terrain.ground.clone());

@@ -3,14 +3,14 @@
 use crate::process::floors::Valley;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Grid, Height};
+use thalweg_core::{Field, Grid, Height, Point};
 use thalweg_flow::Directions;
 use thalweg_noise::gradient;
 use thalweg_noise::waves::Waves;
 
 /// A point of a river's line.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct LineVertex {
     /// Column and row, in cells; the middle of a cell is a whole number.
     pub place: [f64; 2],
     /// Elevation of the river, in units.
@@ -25,7 +25,7 @@ pub struct Point {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stretch {
     /// Its upper and its lower end.
-    pub ends: [Point; 2],
+    pub ends: [LineVertex; 2],
     /// The stream that it is part of, from a head to the river that it joins.
     pub stream: u32,
 }
@@ -77,7 +77,7 @@ pub fn lines(
             let along = ((ax - bx) * (ax - bx) + (ay - by) * (ay - by)).sqrt().max(1e-6);
             [x - swing * (ay - by) / along, y + swing * (ax - bx) / along]
         };
-        Point { place, level, bed: valley.bed(root) * UNITS, width }
+        LineVertex { place, level, bed: valley.bed(root) * UNITS, width }
     };
     let mut stretches = Vec::new();
     for head in (0..river.values.len() as u32).filter(|k| river.up[*k as usize] == NONE) {
@@ -108,12 +108,12 @@ pub fn lines(
 }
 
 /// The wider half of a floor, in metres.
-fn wider(point: &Point, cell: f64) -> f64 {
+fn wider(point: &LineVertex, cell: f64) -> f64 {
     cell * point.width[0].max(point.width[1])
 }
 
 /// Distance between two points in cells.
-fn apart(a: &Point, b: &Point) -> f64 {
+fn apart(a: &LineVertex, b: &LineVertex) -> f64 {
     let [dx, dy] = [0, 1].map(|axis| b.place[axis] - a.place[axis]);
     (dx * dx + dy * dy).sqrt()
 }
@@ -203,7 +203,7 @@ impl Swings {
         if self.wander == 0.0 || metres <= 0.0 {
             return 0.0;
         }
-        self.wander * metres * self.waves.at([x, y], Self::WAVELENGTH * metres)
+        self.wander * metres * self.waves.at(Point { x, y }, Self::WAVELENGTH * metres)
     }
 }
 
@@ -227,6 +227,6 @@ impl Bends {
         if self.deviation == 0.0 || metres <= 0.0 {
             return 1.0;
         }
-        libm::exp(self.deviation * self.waves.at([x, y], self.wavelength * metres))
+        libm::exp(self.deviation * self.waves.at(Point { x, y }, self.wavelength * metres))
     }
 }

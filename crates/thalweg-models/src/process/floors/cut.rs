@@ -133,7 +133,7 @@ fn eased(apart: f64, edge: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::floors::course::Point;
+    use crate::process::floors::course::LineVertex;
 
     #[test]
     fn a_floor_has_a_bed_and_a_foot_that_steepens_to_its_rim() {
@@ -152,7 +152,7 @@ mod tests {
             narrowest: 0.0,
             moved: 0.0,
         };
-        let point = |x: f64| Point { place: [x, 0.0], level: 100.0 * UNITS, bed: 2.0 * UNITS, width: [20.0; 2] };
+        let point = |x: f64| LineVertex { place: [x, 0.0], level: 100.0 * UNITS, bed: 2.0 * UNITS, width: [20.0; 2] };
         let stretch = Stretch { ends: [point(0.0), point(10.0)], stream: 0 };
         let at = |y: f64| Floor::of(&stretch, [5.0, y], &valley, 10.0).level / UNITS;
         assert_eq!(at(0.0), 99.5);

@@ -198,7 +198,7 @@ mod tests {
             let side = ((2.0 * radius / cell) as usize).max(1) + 4;
             let grid = Grid::new([side, side], cell).unwrap();
             for shift in [0.0, 0.29, 0.5] {
-                let middle = grid.extent()[0] / 2.0 + shift * cell;
+                let middle = grid.extent().height / 2.0 + shift * cell;
                 let dab = Dab::new(&grid, [middle, middle], radius);
                 let weights = dab.values(&grid, |_, _, weight| weight);
                 let volume: f64 = weights.as_slice().iter().sum::<f64>() * grid.cell_area();

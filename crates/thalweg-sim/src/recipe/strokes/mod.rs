@@ -15,7 +15,7 @@ mod text;
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{Knob, Param, ParamKind, ParamType, Scaling, Value, Written};
 use thalweg_core::terrain::{HARDNESS, PROTECT, RAIN};
-use thalweg_core::{Error, Grid, Result, Terrain, choice};
+use thalweg_core::{Error, Grid, Point, Result, Terrain, choice};
 use thalweg_models::model::Budget;
 use thalweg_models::models::droplets::{Circle, Droplets, pour};
 use thalweg_noise::given::springs::{self, MAX_RATE, Spring};
@@ -283,7 +283,7 @@ impl Stroke {
                 }
                 let mut budget = Budget::default();
                 for ([x, y], number) in self.points.iter().zip(0..) {
-                    let circle = Circle { middle: [*y, *x], radius: self.radius };
+                    let circle = Circle { middle: Point { x: *x, y: *y }, radius: self.radius };
                     budget += pour(&model, terrain, hand.key.and(number), Some(circle))?;
                 }
                 Ok(budget)

@@ -1,0 +1,108 @@
+//! [`Point`] and [`Extent`]: a position in the world and the size of a region, in metres.
+
+use serde::{Deserialize, Serialize};
+
+/// A position in world metres: `x` grows eastward, `y` southward.
+///
+/// Positions in cells, such as those of a drawn river, are `Cell<f64>`.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Point};
+///
+/// let grid = Grid::new([3, 4], 10.0)?;
+/// assert_eq!(grid.center(1, 2), Point { x: 25.0, y: 15.0 });
+/// assert_eq!(grid.center(1, 2).distance(grid.center(1, 3)), 10.0);
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "[f64; 2]", into = "[f64; 2]")]
+pub struct Point {
+    /// Metres eastward.
+    pub x: f64,
+    /// Metres southward.
+    pub y: f64,
+}
+
+impl Point {
+    /// The position `x` metres eastward and `y` metres southward.
+    #[inline]
+    pub const fn new(x: f64, y: f64) -> Self {
+        Self { x, y }
+    }
+
+    /// The coordinate along an axis of a raster: `y` for axis 0, which runs along the rows southward, `x` for axis 1.
+    #[inline]
+    pub fn along(self, axis: usize) -> f64 {
+        if axis == 0 { self.y } else { self.x }
+    }
+
+    /// The distance to another position in metres.
+    #[inline]
+    pub fn distance(self, other: Self) -> f64 {
+        let (dx, dy) = (other.x - self.x, other.y - self.y);
+        (dx * dx + dy * dy).sqrt()
+    }
+}
+
+impl From<[f64; 2]> for Point {
+    /// From `x` and `y`, in this order, as recipes write a place.
+    #[inline]
+    fn from([x, y]: [f64; 2]) -> Self {
+        Self { x, y }
+    }
+}
+
+impl From<Point> for [f64; 2] {
+    /// `x` and `y`, in this order.
+    #[inline]
+    fn from(point: Point) -> Self {
+        [point.x, point.y]
+    }
+}
+
+/// Width (west–east) and height (north–south) of a region in metres.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Extent {
+    /// Width, west–east.
+    pub width: f64,
+    /// Height, north–south.
+    pub height: f64,
+}
+
+impl Extent {
+    /// The size along an axis of a raster: the height for axis 0, which runs along the rows southward, the width for
+    /// axis 1.
+    #[inline]
+    pub fn along(self, axis: usize) -> f64 {
+        if axis == 0 { self.height } else { self.width }
+    }
+
+    /// The longer of width and height.
+    #[inline]
+    pub fn longer(self) -> f64 {
+        self.width.max(self.height)
+    }
+
+    /// The shorter of width and height.
+    #[inline]
+    pub fn shorter(self) -> f64 {
+        self.width.min(self.height)
+    }
+}
+
+impl From<[f64; 2]> for Extent {
+    /// From width and height, in this order, as recipes write them.
+    #[inline]
+    fn from([width, height]: [f64; 2]) -> Self {
+        Self { width, height }
+    }
+}
+
+impl From<Extent> for [f64; 2] {
+    /// Width and height, in this order.
+    #[inline]
+    fn from(extent: Extent) -> Self {
+        [extent.width, extent.height]
+    }
+}
