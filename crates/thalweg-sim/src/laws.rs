@@ -21,7 +21,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{ParamKind, Value};
 use thalweg_core::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, Mass, PROTECT, RAIN, VectorPart};
 use thalweg_core::{Edge, Error, Field, Grid, Height, Result, Terrain};
-use thalweg_models::model::{Budget, Family, Model, Reach, Role, Tick};
+use thalweg_models::model::{Family, MassBalance, Model, Reach, Role, Tick};
 
 /// Something that every model keeps.
 #[derive(Debug, Clone, Copy)]
@@ -220,7 +220,7 @@ fn loops(model: &dyn Model) -> Result<(), How> {
             let mut here = start.clone();
             run(model, &mut here)?;
             let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build()?;
-            let (before, mut budget) = (other.solid(), Budget::default());
+            let (before, mut budget) = (other.solid(), MassBalance::default());
             pool.install(|| {
                 let mut stepper = model.start(&other.grid)?;
                 (0..model.steps(&other.grid)).try_for_each(|step| {
@@ -336,7 +336,7 @@ fn mass(model: &dyn Model) -> Result<(), How> {
         terrain.loose = Some(Field::new(size, Height::saturating(0.5)));
         let before = terrain.solid();
         let mut stepper = model.start(&terrain.grid)?;
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         for step in 0..model.steps(&terrain.grid) {
             budget += stepper.step(&mut terrain, tick(step))?;
             let (change, said) = (terrain.solid() - before, budget.solid_change());

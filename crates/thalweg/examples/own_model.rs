@@ -1,6 +1,6 @@
 //! A model of one's own in a recipe: `cargo run --release --example own_model`.
 
-use thalweg::models::{About, Budget, Family, LAWS, Reach, Stepper, Tick};
+use thalweg::models::{About, Family, LAWS, MassBalance, Reach, Stepper, Tick};
 use thalweg::prelude::*;
 
 params! {
@@ -40,8 +40,8 @@ impl Model for Terraces {
 }
 
 impl Stepper for Terraces {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
-        let mut budget = Budget::default();
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
+        let mut budget = MassBalance::default();
         let Terrain { ground, loose, nodata, .. } = terrain;
         for (k, height) in ground.as_mut_slice().iter_mut().enumerate() {
             if nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]) {

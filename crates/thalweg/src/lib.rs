@@ -56,7 +56,7 @@
 //! # What is promised
 //!
 //! - Heights are metres in fixed point ([`Height`](terrain::Height)), so mass closes to the unit: every step returns a
-//!   mass balance ([`Budget`](models::Budget)), and the ground after a step equals the ground before it plus that
+//!   mass balance ([`MassBalance`](models::MassBalance)), and the ground after a step equals the ground before it plus that
 //!   balance.
 //! - A recipe gives the same bits for any number of threads, on any machine.
 //! - The library prints nothing, asks the user nothing and runs no loop of its own.
@@ -213,7 +213,7 @@ pub mod models {
     pub use thalweg_core::declare::params::{Param, ParamKind, Parameters, Value, Written, typed as parse_value};
     pub use thalweg_models::model::page::markdown as model_page;
     pub use thalweg_models::model::{
-        About, Beside, Blend, Budget, Family, Growth, Local, Model, PlayedRole, Reach, Role, Stepper, Tick, YEAR,
+        About, Beside, Blend, Family, Growth, Local, MassBalance, Model, PlayedRole, Reach, Role, Stepper, Tick, YEAR,
         give as set_parameters,
     };
     pub use thalweg_models::models::cellular_noise::CellularNoise;

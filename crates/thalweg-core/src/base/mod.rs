@@ -5,6 +5,7 @@ pub mod clock;
 pub mod deflate;
 pub mod error;
 pub mod fourier;
+pub mod mass_balance;
 pub mod memory;
 pub mod names;
 pub mod power;

@@ -3,11 +3,9 @@
 pub mod page;
 
 use std::fmt::Debug;
-use std::ops::AddAssign;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
+pub use thalweg_core::MassBalance;
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{Parameters, Value, Written};
 use thalweg_core::terrain::{LayerSpec, Table};
@@ -296,69 +294,5 @@ pub trait Stepper: Send {
     ///
     /// # Errors
     /// When a layer that the model needs is missing, or a layer or table holds what the model cannot work with.
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget>;
-}
-
-/// The ledger of a step, or of many. Solids are in units of height × cells (1/65 536 m over one cell), water in m³.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Budget {
-    /// Taken from the ground, in units of height × cells.
-    pub eroded: i128,
-    /// Laid on the ground, in units of height × cells.
-    pub deposited: i128,
-    /// Carried out over open edges, in units of height × cells.
-    pub exported: i128,
-    /// Put into the world by a base model (negative where it lowers ground), in units of height × cells.
-    pub added: i128,
-    /// Made (positive) or lost (negative) by storage in fewer bits, in units of height × cells; zero in every real setting.
-    pub rounded: i128,
-    /// Times that a clamp or limiter held a cell back.
-    pub limited: u64,
-    /// Number of particles started.
-    pub particles: u64,
-    /// Number of steps that particles took, all together.
-    pub particle_steps: u64,
-    /// Water that fell as rain, in m³.
-    pub rained: f64,
-    /// Water that springs, drops and first fillings put in, in m³.
-    pub poured: f64,
-    /// Water that evaporated, in m³.
-    pub evaporated: f64,
-    /// Water that soaked into the ground, in m³.
-    pub infiltrated: f64,
-    /// Water that left over open edges, into the sea or with the end of a stage, in m³. Of water a step may take back what steps
-    /// before it booked: sums over a stage are never negative.
-    pub drained: f64,
-}
-
-impl AddAssign for Budget {
-    fn add_assign(&mut self, other: Self) {
-        // Real ledgers never come near the ends; one from a checkpoint made with intent may.
-        self.eroded = self.eroded.saturating_add(other.eroded);
-        self.deposited = self.deposited.saturating_add(other.deposited);
-        self.exported = self.exported.saturating_add(other.exported);
-        self.added = self.added.saturating_add(other.added);
-        self.rounded = self.rounded.saturating_add(other.rounded);
-        self.limited = self.limited.saturating_add(other.limited);
-        self.particles = self.particles.saturating_add(other.particles);
-        self.particle_steps = self.particle_steps.saturating_add(other.particle_steps);
-        self.rained += other.rained;
-        self.poured += other.poured;
-        self.evaporated += other.evaporated;
-        self.infiltrated += other.infiltrated;
-        self.drained += other.drained;
-    }
-}
-
-impl Budget {
-    /// By how much, in units of height × cells, this ledger says that the terrain's solid has changed.
-    pub fn solid_change(&self) -> i128 {
-        self.added + self.rounded - self.exported
-    }
-
-    /// By how much, in m³, this ledger says that the water standing on the terrain has changed.
-    pub fn water_change(&self) -> f64 {
-        self.rained + self.poured - self.evaporated - self.infiltrated - self.drained
-    }
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance>;
 }

@@ -1,6 +1,6 @@
 //! Where the ground drains to: see [`DrainageLayers`].
 
-use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick, YEAR};
+use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick, YEAR};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, DISCHARGE, Hue, LayerOverlay, LayerSpec, POOL, RAIN};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, choice, params};
@@ -157,7 +157,7 @@ impl DrainageLayers {
 struct Look(DrainageLayers);
 
 impl Stepper for Look {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let land = Land::of(terrain);
         let drainage = flow::Drainage::of(&land);
         let area = terrain.grid.cell_area();
@@ -172,7 +172,7 @@ impl Stepper for Look {
             level.0 -= ground.0;
         }
         let lakes = filled;
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         if self.0.runoff > 0.0 {
             let flow = self.0.runoff / YEAR;
             terrain.insert(&DISCHARGE, Cells::Float(accumulation.map(|area| (f64::from(*area) * flow) as f32)))?;
@@ -215,7 +215,7 @@ mod tests {
         let model = DrainageLayers { threshold, ..DrainageLayers::default() };
         let mut stepper = model.start(&terrain.grid).unwrap();
         let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
-        assert_eq!(stepper.step(&mut terrain, tick).unwrap(), Budget::default());
+        assert_eq!(stepper.step(&mut terrain, tick).unwrap(), MassBalance::default());
         terrain
     }
 

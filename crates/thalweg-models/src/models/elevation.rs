@@ -1,6 +1,6 @@
 //! [`Elevation`]: a given elevation model as ground.
 
-use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Blend, Family, MassBalance, Model, Reach, Stepper, Tick};
 use crate::process::base::{AMOUNT, STEP_CELLS, band, bands, lay};
 use thalweg_core::terrain::{Cells, LayerSpec};
 use thalweg_core::{Error, Grid, Result, Terrain, params};
@@ -68,21 +68,21 @@ impl Model for Elevation {
 struct Laying(Elevation);
 
 impl Stepper for Laying {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let Self(model) = self;
         if terrain.float(&ELEVATION).is_none_or(|field| field.size() != terrain.grid.size) {
             return Err(Error::missing_layer(ELEVATION.name, "elevation", ELEVATION.meaning));
         }
         let rows = band(&terrain.grid, STEP_CELLS, tick.step);
         // Out of the terrain while the ground is written.
-        let Some(layer) = terrain.layers.remove(ELEVATION.name) else { return Ok(Budget::default()) };
+        let Some(layer) = terrain.layers.remove(ELEVATION.name) else { return Ok(MassBalance::default()) };
         let budget = match &layer.cells {
             Cells::Float(elevation) => lay(terrain, rows, model.blend, [0.0, 1.0], |i, out| {
                 for (value, metres) in out.iter_mut().zip(elevation.row(i)) {
                     *value = (model.offset + model.scale * f64::from(*metres)) as f32;
                 }
             }),
-            _ => Budget::default(),
+            _ => MassBalance::default(),
         };
         terrain.layers.insert(ELEVATION.name.to_string(), layer);
         Ok(budget)
@@ -95,7 +95,7 @@ mod tests {
     use thalweg_core::Field;
     use thalweg_core::base::rng::Key;
 
-    fn step(model: &Elevation, terrain: &mut Terrain) -> Result<Budget> {
+    fn step(model: &Elevation, terrain: &mut Terrain) -> Result<MassBalance> {
         let mut stepper = model.start(&terrain.grid)?;
         stepper.step(terrain, Tick { key: Key::new(0, "e"), step: 0 })
     }

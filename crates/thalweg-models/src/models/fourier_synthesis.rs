@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::model::{About, Blend, Budget, Family, Model, Stepper, Tick};
+use crate::model::{About, Blend, Family, MassBalance, Model, Stepper, Tick};
 use crate::process::base::{AMOUNT, lay};
 use thalweg_core::base::fourier::{Fourier, Wave};
 use thalweg_core::base::rng::Key;
@@ -83,7 +83,7 @@ impl Model for FourierSynthesis {
 struct Synthesis(FourierSynthesis);
 
 impl Stepper for Synthesis {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let Self(model) = self;
         let values = model.surface(&terrain.grid, tick.key);
         let span = [-3.0, 3.0].map(|deviations| model.offset + deviations * model.amplitude);

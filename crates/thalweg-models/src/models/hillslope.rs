@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
 use crate::process::slopes::SLOPE_LIMIT;
 use crate::process::slopes::diffuse::{PASS, passes};
 use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit};
@@ -130,8 +130,8 @@ struct Slopes {
 }
 
 impl Stepper for Slopes {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
-        let mut budget = Budget::default();
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+        let mut budget = MassBalance::default();
         if tick.step == 0 && self.model.angle < 90.0 {
             let removed = self.cut(terrain, tick)?;
             budget += carry_off(terrain, removed)?;
@@ -167,7 +167,7 @@ impl Slopes {
     }
 
     /// Lets soil creep for a step's share of the years.
-    fn creep(&self, terrain: &mut Terrain) -> Result<Budget> {
+    fn creep(&self, terrain: &mut Terrain) -> Result<MassBalance> {
         let Terrain { grid, ground, loose, nodata, layers, .. } = terrain;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
         let bounds = Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: self.held.as_ref() };
@@ -179,7 +179,7 @@ impl Slopes {
         // What bedrock gives depends on how much loose ground there is, which changes from pass to pass.
         let passes = passes(self.spread);
         let spread = self.spread / f64::from(passes);
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         for _ in 0..passes {
             let share = Field::generate(grid.size, |i, j| {
                 let due = spread * fall(ground, bounds, i, j);
@@ -213,9 +213,9 @@ mod tests {
     use thalweg_core::terrain::LayerSpec;
     use thalweg_core::terrain::height::UNITS;
 
-    fn run(model: &Hillslope, terrain: &mut Terrain) -> Budget {
+    fn run(model: &Hillslope, terrain: &mut Terrain) -> MassBalance {
         let mut stepper = model.start(&terrain.grid).unwrap();
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         for step in 0..model.steps(&terrain.grid) {
             budget += stepper.step(terrain, Tick { key: Key::new(1, "slopes"), step }).unwrap();
         }

@@ -1,6 +1,6 @@
 //! [`Manual`]: a stage for what is done by hand.
 
-use crate::model::{About, Budget, Family, Model, PlayedRole, Reach, Role, Stepper, Tick};
+use crate::model::{About, Family, MassBalance, Model, PlayedRole, Reach, Role, Stepper, Tick};
 use thalweg_core::{Grid, Result, Terrain, params};
 
 params! {
@@ -44,7 +44,7 @@ impl Model for Manual {
 struct Idle;
 
 impl Stepper for Idle {
-    fn step(&mut self, _: &mut Terrain, _: Tick) -> Result<Budget> {
-        Ok(Budget::default())
+    fn step(&mut self, _: &mut Terrain, _: Tick) -> Result<MassBalance> {
+        Ok(MassBalance::default())
     }
 }

@@ -1,6 +1,6 @@
 //! Land all of which drains: see [`OpenOutlets`].
 
-use crate::model::{About, Budget, Family, Model, Stepper, Tick};
+use crate::model::{About, Family, MassBalance, Model, Stepper, Tick};
 use crate::process::forest::{Forest, TREES};
 use crate::process::slopes::reshape;
 use thalweg_core::terrain::height::UNITS;
@@ -66,7 +66,7 @@ impl Model for OpenOutlets {
 struct Mender(OpenOutlets);
 
 impl Stepper for Mender {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let least = outlets::Lakes { depth: self.0.lake, area: self.0.lake_area };
         let stood = terrain.heights(&POOL).cloned();
         let outlets::Outlets { ground, mut pools } = outlets::outlets(&Land::of(terrain), stood.as_ref(), &least)?;
@@ -127,7 +127,7 @@ mod tests {
         .unwrap()
     }
 
-    fn run(terrain: &mut Terrain, model: &OpenOutlets) -> Budget {
+    fn run(terrain: &mut Terrain, model: &OpenOutlets) -> MassBalance {
         let tick = Tick { key: Key::new(1, "outlets"), step: 0 };
         model.start(&terrain.grid).unwrap().step(terrain, tick).unwrap()
     }

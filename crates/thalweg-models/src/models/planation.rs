@@ -1,6 +1,6 @@
 //! Valley floors that rivers cut by wandering: see [`Planation`].
 
-use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
 use crate::process::floors::{Valley, carve};
 use crate::process::slopes::{Guards, book_cut, carry_off, factors};
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
@@ -105,7 +105,7 @@ impl Model for Planation {
 struct Cut(Valley);
 
 impl Stepper for Cut {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let drainage = Drainage::of(&Land::of(terrain));
         let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
         let before = ground.clone();
@@ -132,7 +132,7 @@ mod tests {
     use thalweg_core::base::rng::Key;
     use thalweg_core::terrain::height::UNITS;
 
-    fn run(model: &Planation, terrain: &mut Terrain) -> Budget {
+    fn run(model: &Planation, terrain: &mut Terrain) -> MassBalance {
         let tick = Tick { key: Key::new(5, "floors"), step: 0 };
         model.start(&terrain.grid).unwrap().step(terrain, tick).unwrap()
     }

@@ -1,6 +1,6 @@
 //! Rivers put into a terrain: see [`RiverNetwork`].
 
-use crate::model::{About, Budget, Family, Model, Stepper, Tick};
+use crate::model::{About, Family, MassBalance, Model, Stepper, Tick};
 use crate::process::slopes::reshape;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, WATER};
@@ -225,7 +225,7 @@ impl Model for RiverNetwork {
 struct Maker(RiverNetwork);
 
 impl Stepper for Maker {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let (network, carved) = self.0.make(terrain, tick.key)?;
         let Carved { ground, water, river, .. } = carved;
         // Levees are of what the rivers have cut.

@@ -3,7 +3,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::model::{About, Budget, Family, Local, Model, Reach, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, Reach, Stepper, Tick};
 use crate::process::slopes::factors;
 use thalweg_core::base::cast::{self, share_of};
 use thalweg_core::terrain::height::UNITS;
@@ -123,7 +123,7 @@ const BAND: usize = 32;
 const WALL: i32 = 1 << 30;
 
 impl Stepper for Slide {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let size = terrain.grid.size;
         let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
         let layers = &terrain.layers;
@@ -188,7 +188,7 @@ impl Stepper for Slide {
             })
             .sum();
         std::mem::swap(&mut terrain.ground, &mut self.next);
-        Ok(Budget { eroded: moved.into(), deposited: moved.into(), ..Budget::default() })
+        Ok(MassBalance { eroded: moved.into(), deposited: moved.into(), ..MassBalance::default() })
     }
 }
 

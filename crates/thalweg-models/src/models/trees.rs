@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{About, Budget, Family, Growth, Local, Model, Stepper, Tick, YEAR};
+use crate::model::{About, Family, Growth, Local, MassBalance, Model, Stepper, Tick, YEAR};
 use crate::process::forest::{FERTILITY, Forest, ForestRules, KINDS, PlantSite, TREES, stand, stand_reach};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{DISCHARGE, POOL, RAIN, TREE_DENSITY, Table, WATER};
@@ -192,7 +192,7 @@ struct Waters {
 }
 
 impl Stepper for Growing {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let mut forest = Forest::read(terrain)?;
         let waters = match &self.waters {
             Some(waters) => waters,
@@ -212,7 +212,7 @@ impl Stepper for Growing {
             forest.step(&site, &self.rules, tick.key.and(year));
         }
         forest.write(terrain)?;
-        Ok(Budget::default())
+        Ok(MassBalance::default())
     }
 }
 
@@ -265,7 +265,7 @@ mod tests {
                 stepper = model.start(&terrain.grid).unwrap();
             }
             let tick = Tick { key: Key::new(1, "trees"), step };
-            assert_eq!(stepper.step(&mut terrain, tick).unwrap(), Budget::default());
+            assert_eq!(stepper.step(&mut terrain, tick).unwrap(), MassBalance::default());
         }
         terrain
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::model::{Blend, Budget, Model, Stepper, Tick};
+use crate::model::{Blend, MassBalance, Model, Stepper, Tick};
 use thalweg_core::base::cast::share_of;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
@@ -39,7 +39,7 @@ pub trait Base: Model {
 pub(crate) struct Banded<M>(pub M);
 
 impl<M: Base> Stepper for Banded<M> {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let rows = band(&terrain.grid, self.0.step_cells(), tick.step);
         let grid = terrain.grid.clone();
         let values = self.0.values(&grid, tick.key, rows.clone());
@@ -105,7 +105,7 @@ pub fn lay(
     blend: Blend,
     span: [f64; 2],
     row: impl Fn(usize, &mut [f32]) + Sync,
-) -> Budget {
+) -> MassBalance {
     let [cols, size] = [terrain.grid.cols(), terrain.grid.len()];
     let nodata = terrain.nodata.as_ref().filter(|mask| mask.len() == size);
     let amount = match terrain.layers.get(AMOUNT.name).map(|layer| &layer.cells) {
@@ -134,7 +134,7 @@ pub fn lay(
                 }
             },
         )
-        .reduce(Budget::default, |mut sum, part| {
+        .reduce(MassBalance::default, |mut sum, part| {
             sum += part;
             sum
         })
@@ -147,7 +147,7 @@ fn lay_row(
     skip: impl Fn(usize) -> bool,
     share: impl Fn(usize) -> f64,
     target: impl Fn(f64, f64) -> f64,
-) -> Budget {
+) -> MassBalance {
     let [lowest, highest] = [Height::MIN, Height::MAX].map(|h| f64::from(h.0));
     let (mut added, mut limited) = (0i64, 0);
     for (j, (height, value)) in ground.iter_mut().zip(values).enumerate() {
@@ -165,7 +165,7 @@ fn lay_row(
         added += i64::from(after) - i64::from(height.0);
         *height = Height(after);
     }
-    Budget { added: added.into(), limited, ..Budget::default() }
+    MassBalance { added: added.into(), limited, ..MassBalance::default() }
 }
 
 /// What the tests of base models share.
@@ -182,7 +182,7 @@ pub(crate) mod testing {
     /// The ground that `model` makes of flat ground.
     pub fn run(model: &dyn Model, grid: &Grid, seed: u64) -> Terrain {
         let mut terrain = Terrain::new(grid.clone());
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         let mut stepper = model.start(grid).unwrap();
         for step in 0..model.steps(grid) {
             budget += stepper.step(&mut terrain, Tick { key: Key::new(seed, "base"), step }).unwrap();
@@ -245,7 +245,7 @@ mod tests {
         Terrain::from_ground(grid, Field::from_vec([1, heights.len()], ground).unwrap()).unwrap()
     }
 
-    fn laid(terrain: &mut Terrain, blend: Blend, values: &[f32]) -> (Vec<f64>, Budget) {
+    fn laid(terrain: &mut Terrain, blend: Blend, values: &[f32]) -> (Vec<f64>, MassBalance) {
         let before = terrain.solid();
         let budget = lay(terrain, 0..1, blend, [-100.0, 100.0], |_, out| out.copy_from_slice(values));
         assert_eq!(terrain.solid() - before, budget.added);

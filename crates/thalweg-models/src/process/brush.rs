@@ -3,7 +3,7 @@
 //! [`Soil`] is a patch's ground with all that goes with it: loose upper part, hardness, protection, records of wear and
 //! deposit. A cut is shared out over a [`Brush`] by cumulated integer weights, so that the shares sum to the cut exactly.
 
-use crate::model::Budget;
+use crate::model::MassBalance;
 use thalweg_core::Height;
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::{SPLIT_PARTS, split};
@@ -111,15 +111,15 @@ pub struct Tally {
 
 impl Tally {
     /// As a ledger.
-    pub fn budget(&self) -> Budget {
-        Budget {
+    pub fn budget(&self) -> MassBalance {
+        MassBalance {
             eroded: self.eroded.into(),
             deposited: self.deposited.into(),
             exported: self.exported.into(),
             rounded: self.rounded.into(),
             limited: self.limited,
             particle_steps: self.steps,
-            ..Budget::default()
+            ..MassBalance::default()
         }
     }
 }

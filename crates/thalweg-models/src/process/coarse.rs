@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use crate::model::{Budget, Stepper, Tick};
+use crate::model::{MassBalance, Stepper, Tick};
 use thalweg_core::terrain::{Cells, Coarser};
 use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, Topology};
 
@@ -62,10 +62,10 @@ pub fn grid(grid: &Grid, factor: usize) -> Grid {
 }
 
 impl Stepper for Coarsened {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let mut small = reduced(terrain, self.factor);
         let before = small.ground.clone();
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         for round in 0..self.rounds {
             let step = tick.step * self.rounds + round;
             if step < self.steps {
@@ -73,7 +73,7 @@ impl Stepper for Coarsened {
             }
         }
         let area = (self.factor * self.factor) as i128;
-        let Budget { eroded, deposited, exported, added, rounded, .. } = &mut budget;
+        let MassBalance { eroded, deposited, exported, added, rounded, .. } = &mut budget;
         for amount in [eroded, deposited, exported, added, rounded] {
             *amount *= area;
         }

@@ -10,7 +10,7 @@
 
 use rayon::prelude::*;
 
-use crate::model::Budget;
+use crate::model::MassBalance;
 use thalweg_core::terrain::{GROUND, LOOSE, LayerSpec};
 use thalweg_core::{Error, Field, Grid, Height, Result, Terrain};
 
@@ -39,7 +39,7 @@ pub trait Kernel: Sync {
     ///
     /// # Errors
     /// A plane that it needs and that the patch has not.
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Self::Particle>) -> Result<Budget>;
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Self::Particle>) -> Result<MassBalance>;
 }
 
 /// A plane and the name by which a kernel finds it.
@@ -165,7 +165,7 @@ pub fn round<K: Kernel>(
     grid: &Grid,
     planes: &mut Planes<'_>,
     particles: Vec<K::Particle>,
-) -> Result<(Vec<K::Particle>, Budget)> {
+) -> Result<(Vec<K::Particle>, MassBalance)> {
     let layout = Layout::new(grid, kernel.step_reach() + kernel.margin(), kernel.margin());
     // Queues as long as they need be: grown one by one they take up to twice the room.
     let mut lengths = vec![0; layout.count[0] * layout.count[1]];
@@ -174,7 +174,7 @@ pub fn round<K: Kernel>(
     for particle in particles {
         queues[layout.tile_of(particle.cell())].push(particle);
     }
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     let names = Names {
         heights: planes.heights.iter().map(|(name, _)| *name).collect(),
         counts: planes.counts.iter().map(|(name, _)| *name).collect(),
@@ -205,7 +205,8 @@ pub fn round<K: Kernel>(
             layout.scatter(patch, job);
             Ok(budget)
         };
-        let budgets: Result<Vec<Budget>> = jobs.par_iter_mut().with_max_len(4).map_init(Patch::default, work).collect();
+        let budgets: Result<Vec<MassBalance>> =
+            jobs.par_iter_mut().with_max_len(4).map_init(Patch::default, work).collect();
         budgets?.into_iter().for_each(|b| budget += b);
         for particle in jobs.into_iter().flat_map(|job| job.queue) {
             queues[layout.tile_of(particle.cell())].push(particle);

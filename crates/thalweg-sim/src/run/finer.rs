@@ -2,7 +2,7 @@
 
 use crate::run::{Run, layers};
 use thalweg_core::{Field, Height, Result, Terrain};
-use thalweg_models::model::{Budget, Tick};
+use thalweg_models::model::{MassBalance, Tick};
 use thalweg_models::process::upsample;
 
 impl Run {
@@ -12,13 +12,13 @@ impl Run {
     ///
     /// # Errors
     /// When a layer that a base stage needs is missing or does not fit. The terrain is then as before.
-    pub(super) fn make_finer(&mut self, level: usize) -> Result<Budget> {
+    pub(super) fn make_finer(&mut self, level: usize) -> Result<MassBalance> {
         let widths: Vec<f64> = self.grids.iter().map(|grid| grid.cell).collect();
         let blocks = self.recipe.octaves(&widths, level)?;
         let mut fine = upsample::terrain(&self.terrain);
         // Whole numbers of cells, halved widths: the same grid, but for what comes of a file.
         fine.grid = self.grids.get(level).cloned().unwrap_or(fine.grid);
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         for block in blocks {
             // Made finer as the ground was, so that the two cancel where nothing has changed it.
             let coarse = self.base(&block, &self.terrain)?;

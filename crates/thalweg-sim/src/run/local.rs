@@ -6,7 +6,7 @@ use crate::run::Run;
 use thalweg_core::terrain::{CATCHMENT, Cells, HOLLOW, LAKE, LakeRaster, POOL, RECEIVER};
 use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::OUT;
-use thalweg_models::model::Budget;
+use thalweg_models::model::MassBalance;
 use thalweg_refine as local;
 use thalweg_refine::{Frame, Ledger, LocalWindow, refine_with_ledger};
 
@@ -43,12 +43,12 @@ impl Run {
     ///
     /// # Errors
     /// When the terrain has cells without data.
-    pub(super) fn make_local(&mut self, level: usize) -> Result<Budget> {
+    pub(super) fn make_local(&mut self, level: usize) -> Result<MassBalance> {
         let mut half = match self.half.take().filter(|half| half.level == level) {
             Some(half) => half,
             None => self.begin_local(level)?,
         };
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         if self.step == 0 {
             budget.added = half.raised(&self.terrain);
         }
@@ -134,13 +134,13 @@ fn pieces(row: CellRect<i64>) -> Vec<CellRect<i64>> {
 }
 
 /// What a kernel's ledger is in a run's: what was eroded and not laid down again leaves over the edges.
-fn booked(ledger: &Ledger) -> Budget {
-    Budget {
+fn booked(ledger: &Ledger) -> MassBalance {
+    MassBalance {
         eroded: ledger.eroded(),
         deposited: ledger.deposited(),
         exported: ledger.carried_out(),
         added: ledger.added(),
-        ..Budget::default()
+        ..MassBalance::default()
     }
 }
 

@@ -8,7 +8,7 @@ use thalweg_core::base::clock::Clock;
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::Parameters;
 use thalweg_core::{Error, Result};
-use thalweg_models::model::{Budget, Model, Role};
+use thalweg_models::model::{MassBalance, Model, Role};
 use thalweg_models::models;
 use thalweg_models::models::droplets::Droplets;
 
@@ -24,7 +24,7 @@ impl Run {
     /// # Errors
     /// As [`Stroke::check`] and [`Stroke::act`]; when the stage that comes next cannot begin; when the recipe has no room. The
     /// stroke is then neither made nor written.
-    pub fn stroke(&mut self, stroke: Stroke) -> Result<Budget> {
+    pub fn stroke(&mut self, stroke: Stroke) -> Result<MassBalance> {
         // What a muted stage has is not made; ground that is to be made finer is, first.
         while let Some(turn) = self.turns.get(self.turn) {
             match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
@@ -48,7 +48,7 @@ impl Run {
             return Err(Error::value("strokes", written + 1, format!("up to {MAX_STROKES} in a stage")));
         }
         let Some(Turn { stage: Some(number), pass, .. }) = self.turns.get(self.turn).copied() else {
-            return Ok(Budget::default());
+            return Ok(MassBalance::default());
         };
         let stroke = Stroke { step: self.step, pass, ..stroke };
         let budget = self.make(&stroke)?;
@@ -92,25 +92,25 @@ impl Run {
     }
 
     /// Makes the strokes of the present step that are not made yet.
-    pub(super) fn make_strokes(&mut self) -> Result<Budget> {
+    pub(super) fn make_strokes(&mut self) -> Result<MassBalance> {
         self.make_due(usize::MAX)
     }
 
     /// Makes so many of them at most.
-    fn make_due(&mut self, most: usize) -> Result<Budget> {
+    fn make_due(&mut self, most: usize) -> Result<MassBalance> {
         let Some(stage) = self.stage_of(self.turn).filter(|stage| !stage.muted) else {
-            return Ok(Budget::default());
+            return Ok(MassBalance::default());
         };
         let pass = self.turns.get(self.turn).map_or(0, |turn| turn.pass);
         let due: Vec<Stroke> = stage.strokes_at(pass, self.step).skip(self.strokes).take(most).cloned().collect();
-        due.iter().try_fold(Budget::default(), |mut sum, stroke| {
+        due.iter().try_fold(MassBalance::default(), |mut sum, stroke| {
             sum += self.make(stroke)?;
             Ok(sum)
         })
     }
 
     /// Makes a stroke of the present step.
-    fn make(&mut self, stroke: &Stroke) -> Result<Budget> {
+    fn make(&mut self, stroke: &Stroke) -> Result<MassBalance> {
         let clock = Clock::start();
         let label = self.stage_of(self.turn).map_or("", |stage| &stage.label);
         let key = Key::new(self.recipe.seed, label).and(KEY).and(self.step.into()).and(self.strokes as u64);

@@ -3,16 +3,16 @@
 use crate::recipe::Recipe;
 use crate::run::Run;
 use thalweg_core::Terrain;
-use thalweg_models::model::Budget;
+use thalweg_models::model::MassBalance;
 
 impl Run {
     /// Cuts the terrain down to its map, whose sides are open: what lay beyond leaves the world.
-    pub(super) fn trim(&mut self) -> Budget {
+    pub(super) fn trim(&mut self) -> MassBalance {
         let holds = |terrain: &Terrain| (terrain.solid(), terrain.standing());
         let before = holds(&self.terrain);
         self.terrain = trimmed(&self.recipe, &self.terrain);
         let after = holds(&self.terrain);
-        Budget { added: after.0 - before.0, drained: (before.1 - after.1).max(0.0), ..Budget::default() }
+        MassBalance { added: after.0 - before.0, drained: (before.1 - after.1).max(0.0), ..MassBalance::default() }
     }
 }
 

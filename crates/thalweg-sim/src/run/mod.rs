@@ -24,7 +24,7 @@ use thalweg_core::declare::params::{Value, Written};
 use thalweg_core::terrain::Mass;
 use thalweg_core::{Error, Grid, Result, Terrain};
 use thalweg_io as io;
-use thalweg_models::model::{Budget, Model, Stepper, Tick};
+use thalweg_models::model::{MassBalance, Model, Stepper, Tick};
 use thalweg_noise::given::springs::{self, SPRINGS, Spring};
 use thalweg_refine::Frame;
 
@@ -45,7 +45,7 @@ pub struct StageReport {
     /// Number of steps taken.
     pub steps: u32,
     /// Its ledger, that of its strokes included.
-    pub budget: Budget,
+    pub budget: MassBalance,
     /// The level that it ran on, from 0, the coarsest.
     pub level: usize,
     /// Whether it was passed over.
@@ -89,7 +89,7 @@ pub struct Progress {
     /// Number of steps of this turn in all.
     pub steps: u32,
     /// The step's ledger, that of the strokes before it, and after the last one, included.
-    pub budget: Budget,
+    pub budget: MassBalance,
 }
 
 /// A recipe at work on a terrain.
@@ -312,8 +312,8 @@ impl Run {
 
     /// Begins the present turn, if it is not begun: its layers and tables come in. Water that stands in a layer that is given is
     /// poured, and what stood in that which it replaces is drained.
-    fn begin(&mut self) -> Result<Budget> {
-        let mut budget = Budget::default();
+    fn begin(&mut self) -> Result<MassBalance> {
+        let mut budget = MassBalance::default();
         let Some(turn) = self.turns.get(self.turn).copied().filter(|_| self.reports.len() <= self.turn) else {
             return Ok(budget);
         };
@@ -592,7 +592,7 @@ impl StageReport {
             seconds: 0.0,
             cells,
             steps: 0,
-            budget: Budget::default(),
+            budget: MassBalance::default(),
             level,
             muted: false,
             changes: Vec::new(),

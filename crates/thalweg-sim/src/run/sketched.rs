@@ -6,7 +6,7 @@ use crate::run::Run;
 use crate::sketch::{FACTORS, Sketch};
 use thalweg_core::terrain::{Cells, ERODIBILITY, Lifetime, UPLIFT};
 use thalweg_core::{Grid, Result, Terrain};
-use thalweg_models::model::{Budget, Family, Role};
+use thalweg_models::model::{Family, MassBalance, Role};
 
 /// How often in a turn the ground is brought back to what is drawn: a stage may change it beyond that in a part of its steps only.
 const HOLDS: u64 = 8;
@@ -50,15 +50,15 @@ pub fn take_factors(terrain: &mut Terrain) {
 
 impl Run {
     /// Lays the first ground, if what the run begins with is flat.
-    pub(super) fn lay_sketch(&mut self) -> Budget {
-        let Some(sketch) = self.sketch.as_ref().filter(|_| self.turn == 0) else { return Budget::default() };
+    pub(super) fn lay_sketch(&mut self) -> MassBalance {
+        let Some(sketch) = self.sketch.as_ref().filter(|_| self.turn == 0) else { return MassBalance::default() };
         let coarse = self.grids.first().map_or(1.0, |grid| grid.cell);
         let laid = sketch.lay(&mut self.terrain, coarse);
         self.book(laid)
     }
 
     /// Brings the ground back to what is drawn, some times in a turn and at its end.
-    pub(super) fn hold_sketch(&mut self, turn: Turn, steps: u32) -> Budget {
+    pub(super) fn hold_sketch(&mut self, turn: Turn, steps: u32) -> MassBalance {
         let [globals, _] = self.recipe.counts(self.grids.len());
         let shapes = |stage: &Stage| {
             stage.model.about().family != Family::Analysis && !stage.muted && !stage.model.plays(Role::Strokes)
@@ -79,7 +79,7 @@ impl Run {
             .as_ref()
             .filter(|_| is_due && !turn.trims && turn.level < globals && stage.is_none_or(is_shaping))
         else {
-            return Budget::default();
+            return MassBalance::default();
         };
         let coarse = self.grids.first().map_or(1.0, |grid| grid.cell);
         let held = sketch.hold(&mut self.terrain, coarse, is_ended);
@@ -89,7 +89,7 @@ impl Run {
     }
 
     /// Adds to the present turn's ledger.
-    fn book(&mut self, budget: Budget) -> Budget {
+    fn book(&mut self, budget: MassBalance) -> MassBalance {
         if let Some(report) = self.reports.last_mut() {
             report.budget += budget;
         }

@@ -9,7 +9,7 @@ use crate::sketch::{Keeping, Sketch, SketchFeature, SketchKind};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Edge, Field, Height, Terrain};
 use thalweg_flow::{Land, fill};
-use thalweg_models::model::Budget;
+use thalweg_models::model::MassBalance;
 
 /// So much of a feature is kept before it is left alone: more than is promised, for what comes after may take some.
 const RIVER: f64 = 0.999;
@@ -26,9 +26,9 @@ const FOLLOWS: f64 = 1.6;
 impl Sketch {
     /// Lays land on flat ground, by which water and crests begin as they are drawn; nothing where the ground is not flat. `coarse` is the
     /// width of the first level's cells in metres. The change is returned as a ledger.
-    pub fn lay(&self, terrain: &mut Terrain, coarse: f64) -> Budget {
+    pub fn lay(&self, terrain: &mut Terrain, coarse: f64) -> MassBalance {
         if relief(terrain) > 0.0 {
-            return Budget::default();
+            return MassBalance::default();
         }
         let count = self.features.len();
         self.bend(terrain, coarse, &vec![true; count], &vec![Vec::new(); count], Pass::Lay)
@@ -37,8 +37,8 @@ impl Sketch {
     /// Brings back what the ground does not keep of it; what it keeps is left alone. `coarse` is the width of the first level's cells in
     /// metres. `heights` says whether heights are met to the last cell: while a stage works on it the land about them is lifted, and wears
     /// as it will. The change is returned as a ledger.
-    pub fn hold(&self, terrain: &mut Terrain, coarse: f64, heights: bool) -> Budget {
-        let mut budget = Budget::default();
+    pub fn hold(&self, terrain: &mut Terrain, coarse: f64, heights: bool) -> MassBalance {
+        let mut budget = MassBalance::default();
         for pass in [Pass::Smooth, Pass::Near, Pass::Near] {
             let (kept, parts): (Vec<_>, Vec<_>) = self.kept_within(terrain, coarse, FOLLOWS).into_iter().unzip();
             let is_lost = |(kept, feature): (&Keeping, &SketchFeature)| {
@@ -77,7 +77,7 @@ impl Sketch {
     }
 
     /// Changes the ground so that it has what is lost, and keeps what it has of the rest. Of ridges `parts` says where they are kept.
-    fn bend(&self, terrain: &mut Terrain, coarse: f64, lost: &[bool], parts: &[Vec<bool>], pass: Pass) -> Budget {
+    fn bend(&self, terrain: &mut Terrain, coarse: f64, lost: &[bool], parts: &[Vec<bool>], pass: Pass) -> MassBalance {
         let grid = terrain.grid.clone();
         let scale = Scale::of(terrain, coarse);
         let Scale { coarse, form, short, sea, .. } = scale;
@@ -220,8 +220,8 @@ fn shored(ground: f64, far: f64, sea: f64, relief: f64) -> f64 {
 }
 
 /// Moves the ground within the accepted elevations; what sinks takes loose ground first.
-fn moved(terrain: &mut Terrain, to: impl Fn((usize, usize), f64) -> f64 + Sync) -> Budget {
-    let mut budget = Budget::default();
+fn moved(terrain: &mut Terrain, to: impl Fn((usize, usize), f64) -> f64 + Sync) -> MassBalance {
+    let mut budget = MassBalance::default();
     let before = &terrain.ground;
     let wanted = Field::generate(terrain.grid.size, |i, j| {
         let old = before[(i, j)].metres();

@@ -3,7 +3,7 @@
 use thalweg_core::terrain::{Cells, POOL};
 use thalweg_core::{Height, Result, Terrain};
 use thalweg_flow::{Land, fill};
-use thalweg_models::model::Budget;
+use thalweg_models::model::MassBalance;
 use thalweg_models::models::hydrology::Hydrology;
 
 use crate::memory::{HYDROLOGY, beyond_the_ground};
@@ -59,6 +59,6 @@ fn dry(mut terrain: Terrain) -> Result<Terrain> {
 }
 
 /// Nanoseconds a drop.
-fn by_drop(budget: Budget, seconds: f64) -> Option<f64> {
+fn by_drop(budget: MassBalance, seconds: f64) -> Option<f64> {
     (budget.particles > 100).then(|| seconds * 1e9 / budget.particles as f64)
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{CellType, Cells};
 use thalweg_core::{Field, Grid, Height, Result, Terrain};
-use thalweg_models::model::{Budget, Model, Stepper, Tick};
+use thalweg_models::model::{MassBalance, Model, Stepper, Tick};
 use thalweg_models::models::droplets::Droplets;
 use thalweg_models::models::gradient_noise::GradientNoise;
 use thalweg_models::models::stream_power::StreamPower;
@@ -121,7 +121,7 @@ pub fn now() -> f64 {
 }
 
 /// Takes one step; its ledger and the seconds it took.
-pub fn step(stepper: &mut dyn Stepper, terrain: &mut Terrain, step: u32) -> Result<(Budget, f64)> {
+pub fn step(stepper: &mut dyn Stepper, terrain: &mut Terrain, step: u32) -> Result<(MassBalance, f64)> {
     let tick = Tick { key: Key::new(1, "bench"), step };
     let start = now();
     let budget = stepper.step(terrain, tick)?;
@@ -142,7 +142,7 @@ pub fn least(
     model: &dyn Model,
     before: &Terrain,
     seconds: f64,
-    figure: impl Fn(Budget, f64) -> Option<f64>,
+    figure: impl Fn(MassBalance, f64) -> Option<f64>,
 ) -> Result<f64> {
     let start = Instant::now();
     let mut least = f64::MAX;
@@ -158,13 +158,13 @@ pub fn least(
 }
 
 /// Nanoseconds a cell.
-pub fn by_cell(terrain: &Terrain) -> impl Fn(Budget, f64) -> Option<f64> {
+pub fn by_cell(terrain: &Terrain) -> impl Fn(MassBalance, f64) -> Option<f64> {
     let cells = terrain.grid.len() as f64;
     move |_, seconds| Some(seconds * 1e9 / cells)
 }
 
 /// Nanoseconds a droplet step; of steps with few of them, none.
-pub fn by_droplet_step(budget: Budget, seconds: f64) -> Option<f64> {
+pub fn by_droplet_step(budget: MassBalance, seconds: f64) -> Option<f64> {
     (budget.particle_steps > 20_000).then(|| seconds * 1e9 / budget.particle_steps as f64)
 }
 

@@ -9,7 +9,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table};
 use thalweg_core::{Edge, Field, Grid, Height, Result, Terrain};
-use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models::droplets::{DEPOSIT, Droplets, VISITS, WEAR};
 
 /// One unit, in metres.
@@ -28,7 +28,7 @@ fn drop_at(at: [f64; 2], carried: f64) -> Drop {
 }
 
 /// Lets one droplet run to its end. All maps here fit in one tile, so one step does it.
-fn release(model: &Droplets, terrain: &mut Terrain, drop: Drop) -> Budget {
+fn release(model: &Droplets, terrain: &mut Terrain, drop: Drop) -> MassBalance {
     let ints = |x: i64| Column::Int(vec![x]);
     let floats = |x: f64| Column::Float(vec![x as f32]);
     let columns = vec![
@@ -336,9 +336,9 @@ fn hard_protected_and_loose_ground_give_their_share() {
 }
 
 /// Runs all steps of a model.
-fn run(model: &Droplets, terrain: &mut Terrain, seed: u64) -> Result<Budget> {
+fn run(model: &Droplets, terrain: &mut Terrain, seed: u64) -> Result<MassBalance> {
     let mut stepper = model.start(&terrain.grid)?;
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
         budget += stepper.step(terrain, Tick { key: Key::new(seed, "analytic"), step })?;
     }

@@ -7,7 +7,7 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, RAIN, SUSPENDED, WATER};
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::D8;
-use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
 use thalweg_noise::given::springs::{self, Spring};
 use thalweg_sim::recipe::Recipe;
@@ -34,9 +34,9 @@ fn tick(step: u32) -> Tick {
 }
 
 /// Takes steps `from` to `to`, with one stepper.
-fn steps(model: &Fluvial, terrain: &mut Terrain, from: u32, to: u32) -> Budget {
+fn steps(model: &Fluvial, terrain: &mut Terrain, from: u32, to: u32) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).unwrap();
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     for step in from..to {
         budget += stepper.step(terrain, tick(step)).unwrap();
     }
@@ -296,7 +296,7 @@ fn a_drop_in_a_closed_bowl_comes_to_rest() {
         steps(&model, &mut terrain, 0, 6000);
         let before = terrain.clone();
         let more = steps(&model, &mut terrain, 6000, 6050);
-        assert!(terrain == before && more == Budget::default(), "{receivers:?}");
+        assert!(terrain == before && more == MassBalance::default(), "{receivers:?}");
         assert!(suspended(&terrain).iter().all(|s| *s == 0.0));
         // At rest, no wet cell stands higher than nine units for each of up to eight receivers above a neighbour.
         let level =

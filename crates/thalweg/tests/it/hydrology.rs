@@ -8,7 +8,7 @@ use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL};
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::depressions::Hierarchy;
 use thalweg_flow::{Land, spill};
-use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models;
 
 const CELL: f64 = 20.0;
@@ -34,9 +34,9 @@ fn model(settings: &[(&str, f64)]) -> Box<dyn Model> {
     model
 }
 
-fn run(model: &dyn Model, terrain: &mut Terrain, mut each: impl FnMut(&Terrain, &Budget)) -> Budget {
+fn run(model: &dyn Model, terrain: &mut Terrain, mut each: impl FnMut(&Terrain, &MassBalance)) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).expect("starts");
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
         budget += stepper.step(terrain, Tick { key: Key::new(4, "water"), step }).expect("steps");
         each(terrain, &budget);

@@ -3,7 +3,7 @@
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{RAIN, UPLIFT};
 use thalweg_core::{Field, Grid, Height, Terrain};
-use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models::climate::Climate;
 use thalweg_models::models::plates::Plates;
 
@@ -71,7 +71,7 @@ fn rain(model: &Climate) -> Field<f32> {
     let mut terrain = Terrain::from_ground(grid, ground).unwrap();
     let before = terrain.ground.clone();
     let tick = Tick { key: Key::new(1, "climate"), step: 0 };
-    assert_eq!(model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap(), Budget::default());
+    assert_eq!(model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap(), MassBalance::default());
     assert_eq!(terrain.ground, before);
     terrain.float(&RAIN).unwrap().clone()
 }

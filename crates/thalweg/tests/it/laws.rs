@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use thalweg_core::declare::params::{ParamKind, ParamType, Value};
 use thalweg_core::terrain::{CellType, Coarser, Finer, LAYERS};
 use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
-use thalweg_models::model::{About, Blend, Budget, Family, Model, Reach, Role, Stepper, Tick};
+use thalweg_models::model::{About, Blend, Family, MassBalance, Model, Reach, Role, Stepper, Tick};
 use thalweg_models::models::{self, Models};
 use thalweg_sim::laws::LAWS;
 
@@ -113,10 +113,10 @@ impl Model for Misnamed {
 }
 
 impl Stepper for Misnamed {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let by = i32::from(self.lifts);
         terrain.ground = terrain.ground.map(|height| Height(height.0 + by));
-        Ok(Budget::default())
+        Ok(MassBalance::default())
     }
 }
 

@@ -7,7 +7,7 @@ use thalweg_core::terrain::{Cells, DISCHARGE, POOL, SOIL};
 use thalweg_core::{Edge, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::depressions::Hierarchy;
-use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models;
 use thalweg_models::process::forest::{Forest, TREES};
 use thalweg_noise::given::soils::{number, strata};
@@ -44,9 +44,9 @@ fn model(settings: &[(&str, f64)]) -> Box<dyn Model> {
     model
 }
 
-fn run(model: &dyn Model, terrain: &mut Terrain) -> Result<Budget> {
+fn run(model: &dyn Model, terrain: &mut Terrain) -> Result<MassBalance> {
     let mut stepper = model.start(&terrain.grid)?;
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
         budget += stepper.step(terrain, Tick { key: Key::new(4, "water"), step })?;
     }

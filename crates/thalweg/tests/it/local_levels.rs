@@ -5,7 +5,7 @@ use crate::support::{finish_run, run_recipe, with_threads};
 use thalweg_core::Terrain;
 use thalweg_core::terrain::Cells;
 use thalweg_flow::D8;
-use thalweg_models::model::{Budget, Local};
+use thalweg_models::model::{Local, MassBalance};
 use thalweg_refine::{LocalWindow, Rules};
 use thalweg_sim::presets;
 use thalweg_sim::recipe::{Beyond, Coarsest, Levels, LocalFrom, Recipe};
@@ -53,7 +53,7 @@ fn a_build_is_the_world_s_own_level_and_its_ledger_closes() {
         let mut run = Run::new(recipe.clone()).unwrap();
         with_threads(threads, || {
             let (mut before, mut cells) = (solid(run.terrain()), run.terrain().grid.len());
-            let mut sum = Budget::default();
+            let mut sum = MassBalance::default();
             while let Some(progress) = run.step().unwrap() {
                 sum += progress.budget;
                 if progress.step == progress.steps {
@@ -63,7 +63,7 @@ fn a_build_is_the_world_s_own_level_and_its_ledger_closes() {
                     if progress.label == "local level" {
                         assert!(sum.eroded > 0 && sum.exported == sum.eroded - sum.deposited, "{sum:?}");
                     }
-                    (before, cells, sum) = (solid(now), now.grid.len(), Budget::default());
+                    (before, cells, sum) = (solid(now), now.grid.len(), MassBalance::default());
                 }
             }
         });

@@ -13,7 +13,7 @@ use thalweg_core::declare::params::{Param, ParamKind, Value};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{CellType, Cells, LOOSE, LayerSpec, POOL, WATER};
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
-use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models;
 use thalweg_models::models::glacier::ICE;
 
@@ -243,7 +243,7 @@ fn check(name: &str, case: &Case) -> Result<(), TestCaseError> {
     // A long run's middle is like its beginning.
     let few = STEPS.min(steps);
     let taken = (0..few).chain(few.max(steps.saturating_sub(1))..steps);
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     for step in taken {
         let (solid, water) = (terrain.solid(), standing(&terrain));
         // What a model refuses, as a closed land that would drown, it refuses with a message; nothing is then to be summed.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use thalweg_core::terrain::{Cells, Hue, LayerOverlay, LayerSpec, Mass, ReadBack};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 use thalweg_export::world_folder;
-use thalweg_models::model::{About, Budget, Family, Model, Stepper, Tick};
+use thalweg_models::model::{About, Family, MassBalance, Model, Stepper, Tick};
 use thalweg_models::models::{Models, manual};
 use thalweg_render::pictures::ramps::Ramp;
 use thalweg_render::products::overlay::{Colours, Overlay};
@@ -162,7 +162,7 @@ impl Model for Muddy {
 }
 
 impl Stepper for Muddy {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let Cells::Height(mut mud) = terrain.take(&MUD) else { unreachable!("it is declared so") };
         let depth = Height::from_metres(self.depth)?.0;
         for k in 0..mud.len() {
@@ -174,7 +174,7 @@ impl Stepper for Muddy {
             }
         }
         terrain.insert(&MUD, Cells::Height(mud))?;
-        Ok(Budget::default())
+        Ok(MassBalance::default())
     }
 }
 

@@ -5,7 +5,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{Cells, Column, LOOSE, RAIN, SUSPENDED, Table, WATER};
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_io::{SaveOptions, save, save_layer};
-use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models::pipes::{FlowArea, PIPE_X, Pipes, Shower, Transport, VELOCITY_X};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
@@ -33,16 +33,16 @@ fn still() -> Pipes {
     Pipes { rain: 0.0, evaporation: 0.0, capacity: 0.0, ..Pipes::default() }
 }
 
-fn steps(model: &Pipes, terrain: &mut Terrain, count: u32) -> Budget {
+fn steps(model: &Pipes, terrain: &mut Terrain, count: u32) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).unwrap();
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     for step in 0..count.min(model.steps(&terrain.grid)) {
         budget += stepper.step(terrain, Tick { key: Key::new(SEED, "pipes"), step }).unwrap();
     }
     budget
 }
 
-fn run(model: &Pipes, terrain: &mut Terrain) -> Budget {
+fn run(model: &Pipes, terrain: &mut Terrain) -> MassBalance {
     steps(model, terrain, u32::MAX)
 }
 

@@ -6,7 +6,7 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, RAIN};
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::{D8, Land, accumulate, d8, downstream, fill};
-use thalweg_models::model::{Budget, Model, Tick};
+use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
 
 /// Nothing but U and K·Aᵐ·Sⁿ, the same everywhere, along eight directions.
@@ -35,9 +35,9 @@ fn plain(size: [usize; 2], cell: f64, edges: [Edge; 4]) -> Terrain {
 
 const SOUTH: [Edge; 4] = [Edge::Closed, Edge::Closed, Edge::Open, Edge::Closed];
 
-fn run(model: &StreamPower, terrain: &mut Terrain) -> Budget {
+fn run(model: &StreamPower, terrain: &mut Terrain) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).unwrap();
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
         budget += stepper.step(terrain, Tick { key: Key::new(1, "test"), step }).unwrap();
     }

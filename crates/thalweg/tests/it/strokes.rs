@@ -167,7 +167,7 @@ fn stroke(tool: Tool, points: &[[f64; 2]], settings: &[(&str, f64)]) -> Stroke {
     stroke
 }
 
-fn act(stroke: &Stroke, terrain: &mut Terrain) -> thalweg_models::model::Budget {
+fn act(stroke: &Stroke, terrain: &mut Terrain) -> thalweg_models::model::MassBalance {
     let before = terrain.solid();
     let droplets = Droplets::default();
     let budget = stroke.act(terrain, &Hand { droplets: &droplets, key: Key::new(1, "hand") }).unwrap();
@@ -266,7 +266,7 @@ fn paint_makes_layers_that_models_heed() {
         let mut terrain = flat(90);
         terrain.nodata = Some(Field::generate([90, 90], |i, j| (i, j) == (45, 45)));
         let paint = stroke(tool, &[[450.0, 450.0]], &[("radius", 200.0), ("strength", 0.5), ("value", 0.25)]);
-        assert_eq!(act(&paint, &mut terrain), thalweg_models::model::Budget::default());
+        assert_eq!(act(&paint, &mut terrain), thalweg_models::model::MassBalance::default());
         let field = terrain.float(&spec).unwrap();
         assert!((field[(44, 45)] - (neutral + 0.25) / 2.0).abs() < 0.01, "half the way");
         assert_eq!((field[(45, 45)], field[(0, 0)]), (neutral, neutral));

@@ -5,7 +5,7 @@ mod belts;
 
 use rayon::prelude::*;
 
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Family, MassBalance, Model, Reach, Stepper, Tick};
 use crate::models::climate::air::Air;
 use crate::process::between::between;
 use crate::process::coarse;
@@ -145,7 +145,7 @@ impl Model for Climate {
 struct Look(Climate);
 
 impl Stepper for Look {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let (model, fine) = (&self.0, &terrain.grid);
         let factor = model.factor(fine);
         let small = coarse::grid(fine, factor);
@@ -159,7 +159,7 @@ impl Stepper for Look {
         let shares = Field::generate(small.size, share);
         let rain = between(&shares, &small, fine);
         terrain.insert(&RAIN, Cells::Float(rain))?;
-        Ok(Budget::default())
+        Ok(MassBalance::default())
     }
 }
 

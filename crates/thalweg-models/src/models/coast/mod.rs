@@ -8,7 +8,7 @@ mod foot;
 mod line;
 mod reef;
 
-use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
 use crate::models::coast::foot::Foot;
 use crate::process::slopes::carry_off;
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
@@ -147,13 +147,13 @@ fn smooth(x: f64) -> f64 {
 struct Waves(Coast);
 
 impl Stepper for Waves {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let model = &self.0;
         let size = terrain.grid.size;
         terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
-        let Some(Height(level)) = terrain.grid.sea_level else { return Ok(Budget::default()) };
+        let Some(Height(level)) = terrain.grid.sea_level else { return Ok(MassBalance::default()) };
         let exposure = fetch::exposure(model, terrain, level);
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         if tick.step == 0 {
             let (cut, inland) = cut::cut(model, terrain, level, &exposure)?;
             let laid = beach::lay(model, terrain, level, &inland, &exposure, &cut);

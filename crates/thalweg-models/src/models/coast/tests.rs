@@ -14,9 +14,9 @@ fn world(z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
     Terrain::from_ground(grid, ground).unwrap()
 }
 
-fn run(model: &Coast, terrain: &mut Terrain) -> Budget {
+fn run(model: &Coast, terrain: &mut Terrain) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).unwrap();
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
         budget += stepper.step(terrain, Tick { key: Key::new(1, "coast"), step }).unwrap();
     }
@@ -193,7 +193,7 @@ fn hard_or_protected_rock_and_land_without_a_sea_stay() {
     let mut dry = world(plane);
     dry.grid.sea_level = None;
     let before = dry.ground.clone();
-    assert_eq!(run(&Coast { reef: 0.01, ..Coast::default() }, &mut dry), Budget::default());
+    assert_eq!(run(&Coast { reef: 0.01, ..Coast::default() }, &mut dry), MassBalance::default());
     assert_eq!(dry.ground, before);
 }
 

@@ -8,7 +8,7 @@ mod route;
 #[cfg(test)]
 mod tests;
 
-use crate::model::{About, Budget, Family, Model, Stepper, Tick};
+use crate::model::{About, Family, MassBalance, Model, Stepper, Tick};
 use crate::models::delta::arms::{ARMS, Arm, Arms, Segment};
 use crate::models::delta::bed::Nearest;
 use crate::models::delta::course::{Bends, Lines, Place};
@@ -148,9 +148,9 @@ impl Model for Delta {
 struct River(Delta);
 
 impl Stepper for River {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let model = &self.0;
-        let Some(sea) = terrain.grid.sea_level else { return Ok(Budget::default()) };
+        let Some(sea) = terrain.grid.sea_level else { return Ok(MassBalance::default()) };
         let years = model.span();
         let scale = model.scale(&terrain.grid);
         let river = tick.key.bits() as i64;
@@ -160,7 +160,7 @@ impl Stepper for River {
             Some(arms) => arms,
             None => match model.begin(terrain, sea, scale, tick.key) {
                 Some(arms) => arms,
-                None => return Ok(Budget::default()),
+                None => return Ok(MassBalance::default()),
             },
         };
         if terrain.loose.is_none() {
@@ -190,12 +190,12 @@ impl Stepper for River {
         model.mouths(&mut arms, terrain, sea, scale[1], key.and(2));
         model.flow(terrain, &segments, &near)?;
         arms.store(terrain, river, model.discharge)?;
-        Ok(Budget {
+        Ok(MassBalance {
             added: brought.into(),
             eroded: moved.dug.into(),
             deposited: i128::from(laid) + drift.deposited,
             exported: drift.exported,
-            ..Budget::default()
+            ..MassBalance::default()
         })
     }
 }

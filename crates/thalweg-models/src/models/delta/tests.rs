@@ -1,6 +1,6 @@
 //! The delta against what is known of it.
 
-use crate::model::{Budget, Model, Tick};
+use crate::model::{MassBalance, Model, Tick};
 use crate::models::delta::Delta;
 use crate::models::delta::arms::Arms;
 use thalweg_core::base::rng::Key;
@@ -19,8 +19,8 @@ fn coast(cells: usize, fall: f64) -> Terrain {
     Terrain::from_ground(grid, ground).unwrap()
 }
 
-fn built(terrain: &mut Terrain, model: &Delta) -> Budget {
-    let mut budget = Budget::default();
+fn built(terrain: &mut Terrain, model: &Delta) -> MassBalance {
+    let mut budget = MassBalance::default();
     let mut stepper = model.start(&terrain.grid).unwrap();
     for step in 0..model.steps(&terrain.grid) {
         let before = terrain.solid();
@@ -89,6 +89,6 @@ fn without_a_sea_nothing_happens() {
     let mut terrain = coast(20, 0.4);
     terrain.grid.sea_level = None;
     let ground = terrain.ground.clone();
-    assert_eq!(built(&mut terrain, &Delta { years: 50.0, ..Delta::default() }), Budget::default());
+    assert_eq!(built(&mut terrain, &Delta { years: 50.0, ..Delta::default() }), MassBalance::default());
     assert_eq!(terrain.ground, ground);
 }

@@ -6,7 +6,7 @@
 
 use multiversion::multiversion;
 
-use crate::model::Budget;
+use crate::model::MassBalance;
 use crate::models::droplets::map::{Corners, LANES, Lane, Map};
 use crate::models::droplets::{Droplet, GRAIN, MARGIN, MAX_CARRIED, Rules};
 use crate::process::brush::{Tally, grained};
@@ -28,7 +28,7 @@ impl Kernel for Rules {
         MARGIN
     }
 
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Result<Budget> {
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Result<MassBalance> {
         let origin = patch.origin;
         let map = Map::new(self, patch)?;
         Ok(match (map.soil.is_special(), map.has_layers()) {
@@ -40,12 +40,12 @@ impl Kernel for Rules {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn run_plain(rules: &Rules, origin: [i64; 2], map: Map<'_>, queue: &mut Vec<Droplet>) -> Budget {
+fn run_plain(rules: &Rules, origin: [i64; 2], map: Map<'_>, queue: &mut Vec<Droplet>) -> MassBalance {
     run_lanes::<false, false>(rules, origin, map, queue)
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn run_layers(rules: &Rules, origin: [i64; 2], map: Map<'_>, queue: &mut Vec<Droplet>) -> Budget {
+fn run_layers(rules: &Rules, origin: [i64; 2], map: Map<'_>, queue: &mut Vec<Droplet>) -> MassBalance {
     run_lanes::<false, true>(rules, origin, map, queue)
 }
 
@@ -56,7 +56,7 @@ fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
     origin: [i64; 2],
     mut map: Map<'_>,
     queue: &mut Vec<Droplet>,
-) -> Budget {
+) -> MassBalance {
     let mut tally = Tally::default();
     let mut lanes = Lanes::idle(map.tile[0]);
     let (mut next, mut kept) = (0, 0);

@@ -11,7 +11,7 @@ pub use trace::{TracePoint, trace, traces};
 
 use rayon::prelude::*;
 
-use crate::model::{About, Budget, Family, Local, Model, PlayedRole, Reach, Role, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, PlayedRole, Reach, Role, Stepper, Tick};
 use crate::models::droplets::local::{SHOWERS, Shower};
 use crate::process::brush::Brush;
 use crate::process::coarse::{self, Coarsened};
@@ -276,10 +276,10 @@ struct Rain {
 }
 
 impl Stepper for Rain {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let underway = Droplet::take(terrain, TABLE, Droplet::possible)?;
         let mut droplets = self.started(terrain, tick);
-        let mut budget = Budget { particles: droplets.len() as u64, ..Budget::default() };
+        let mut budget = MassBalance { particles: droplets.len() as u64, ..MassBalance::default() };
         droplets.reserve_exact(underway.len());
         droplets.extend(underway);
         let asked = [(self.model.visits, &VISITS), (self.model.wear, &WEAR), (self.model.deposit, &DEPOSIT)];

@@ -1,6 +1,6 @@
 //! Droplets at a place, all at once: what a hand pours out.
 
-use crate::model::{Budget, Model, Tick};
+use crate::model::{MassBalance, Model, Tick};
 use crate::models::droplets::Droplets;
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Grid, Point, Result, Terrain};
@@ -46,12 +46,12 @@ const BEFORE: f64 = 1.0 / 1_048_576.0;
 ///
 /// # Errors
 /// As [`Model::check`], which refuses strides of more than 500 cells; nothing has happened then.
-pub fn pour(model: &Droplets, terrain: &mut Terrain, key: Key, within: Option<Circle>) -> Result<Budget> {
+pub fn pour(model: &Droplets, terrain: &mut Terrain, key: Key, within: Option<Circle>) -> Result<MassBalance> {
     let mut stepper = model.stepper(&terrain.grid, within)?;
     // No table is a poured droplet's business: not the droplets under way, and none that a coarser copy would move.
     let others = std::mem::take(&mut terrain.tables);
     let steps = model.steps(&terrain.grid);
-    let poured = (0..steps).try_fold(Budget::default(), |mut sum, step| {
+    let poured = (0..steps).try_fold(MassBalance::default(), |mut sum, step| {
         sum += stepper.step(terrain, Tick { key, step })?;
         Ok(sum)
     });

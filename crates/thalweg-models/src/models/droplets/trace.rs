@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Budget, Model};
+use crate::model::{MassBalance, Model};
 use crate::models::droplets::lanes::{Lanes, act};
 use crate::models::droplets::map::{Corners, Map};
 use crate::models::droplets::pour::standing;
@@ -123,7 +123,7 @@ impl Kernel for Watch<'_> {
         self.rules.margin()
     }
 
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Result<Budget> {
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Result<MassBalance> {
         let (origin, rules) = (patch.origin, self.rules);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut map = Map::new(rules, patch)?;

@@ -7,7 +7,7 @@ mod slab;
 mod supply;
 mod wind;
 
-use crate::model::{About, Budget, Family, Local, Model, Reach, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, Reach, Stepper, Tick};
 use crate::models::dunes::backs::Backs;
 use crate::models::dunes::bed::{Bed, Repose};
 use crate::models::dunes::slab::{Flight, Slab};
@@ -247,8 +247,8 @@ struct Blowing {
 }
 
 impl Stepper for Blowing {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
-        let mut budget = Budget::default();
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+        let mut budget = MassBalance::default();
         let size = terrain.grid.size;
         let fresh = terrain.loose.as_ref().is_none_or(|loose| loose.as_slice().iter().all(|h| h.0 <= 0));
         if tick.step == 0 && fresh && self.model.sand > 0.0 {
@@ -304,8 +304,8 @@ impl Blowing {
     }
 
     /// Smooths what the last slabs have left, and lets all sand that is too steep slide until none is.
-    fn rest(&self, terrain: &mut Terrain) -> Budget {
-        let Terrain { grid, ground, loose: Some(loose), nodata, .. } = terrain else { return Budget::default() };
+    fn rest(&self, terrain: &mut Terrain) -> MassBalance {
+        let Terrain { grid, ground, loose: Some(loose), nodata, .. } = terrain else { return MassBalance::default() };
         let [rows, cols] = grid.size;
         let plain = |field: &Field<Height>| field.as_slice().iter().map(|h| h.0).collect::<Vec<i32>>();
         let (mut heights, mut sand) = (plain(ground), plain(loose));
@@ -326,7 +326,7 @@ impl Blowing {
                 to.0 = from;
             }
         }
-        Budget { eroded: slid, deposited: slid, ..Budget::default() }
+        MassBalance { eroded: slid, deposited: slid, ..MassBalance::default() }
     }
 }
 

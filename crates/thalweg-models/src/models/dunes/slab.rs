@@ -2,7 +2,7 @@
 
 use multiversion::multiversion;
 
-use crate::model::Budget;
+use crate::model::MassBalance;
 use crate::models::dunes::bed::{Bed, SLIDES};
 use crate::models::dunes::wind::{LIFT, LIFTS, MOST_TURN, SHADE, TURN};
 use crate::models::dunes::{BLOCK, Rules};
@@ -136,7 +136,7 @@ impl Kernel for Flight<'_> {
         MARGIN
     }
 
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Slab>) -> Result<Budget> {
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Slab>) -> Result<MassBalance> {
         let arrived = std::mem::take(queue);
         let Patch { origin, stride, tile, valid, .. } = *patch;
         let mut planes = patch.planes();
@@ -164,7 +164,7 @@ impl Kernel for Flight<'_> {
 /// Lets what has arrived in a tile fly on, then polls its cells. All that is done for a slab becomes part of this, for the widest
 /// vectors that the machine has.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn blow(mut place: Place<'_>, arrived: &[Slab], queue: &mut Vec<Slab>) -> Budget {
+fn blow(mut place: Place<'_>, arrived: &[Slab], queue: &mut Vec<Slab>) -> MassBalance {
     for slab in arrived.iter().filter(|slab| slab.load > 0) {
         place.fly(*slab, true, queue);
     }
@@ -212,16 +212,16 @@ struct Tally {
 }
 
 impl Place<'_> {
-    fn budget(&self) -> Budget {
+    fn budget(&self) -> MassBalance {
         let Tally { eroded, deposited, exported, limited, particles, hops } = self.tally;
-        Budget {
+        MassBalance {
             eroded: (eroded + self.bed.slid).into(),
             deposited: (deposited + self.bed.slid).into(),
             exported: exported.into(),
             limited,
             particles,
             particle_steps: hops,
-            ..Budget::default()
+            ..MassBalance::default()
         }
     }
 

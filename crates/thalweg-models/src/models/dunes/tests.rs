@@ -15,9 +15,9 @@ fn plain(side: usize, edge: Edge) -> Terrain {
 }
 
 /// Runs steps `from` to `to`, or all from there.
-fn run(model: &Dunes, terrain: &mut Terrain, from: u32, to: Option<u32>) -> Budget {
+fn run(model: &Dunes, terrain: &mut Terrain, from: u32, to: Option<u32>) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).unwrap();
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     for step in from..to.unwrap_or(model.steps(&terrain.grid)) {
         budget += stepper.step(terrain, tick(step)).unwrap();
     }

@@ -6,7 +6,7 @@ mod state;
 
 use rayon::prelude::*;
 
-use crate::model::{About, Beside, Budget, Family, Model, PlayedRole, Reach, Role, Stepper, Tick, YEAR};
+use crate::model::{About, Beside, Family, MassBalance, Model, PlayedRole, Reach, Role, Stepper, Tick, YEAR};
 use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules};
 use crate::models::fluvial::state::{State, Tally, Water};
@@ -231,7 +231,7 @@ struct Flow {
 const CHUNK: usize = 1 << 14;
 
 impl Stepper for Flow {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         if tick.step == 0 {
             terrain.check_depths(&WATER)?;
         }

@@ -1,6 +1,6 @@
 //! The terrain at work, and what is done to it; every change of water and ground goes through here, and is counted.
 
-use crate::model::Budget;
+use crate::model::MassBalance;
 use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Scene, units_of};
 use thalweg_core::terrain::height::UNITS;
@@ -31,9 +31,9 @@ pub struct Tally {
 
 impl Tally {
     /// As a ledger.
-    pub fn budget(&self, water: &Water, grid: &Grid) -> Budget {
+    pub fn budget(&self, water: &Water, grid: &Grid) -> MassBalance {
         let cubic = |units: f64| units / UNITS * grid.cell_area();
-        Budget {
+        MassBalance {
             eroded: self.eroded.into(),
             deposited: self.deposited.into(),
             exported: self.exported.into(),
@@ -43,7 +43,7 @@ impl Tally {
             poured: cubic(self.poured as f64 + (-water.lost).max(0.0)),
             evaporated: cubic(self.evaporated as f64),
             drained: cubic(self.drained as f64 + water.lost.max(0.0)),
-            ..Budget::default()
+            ..MassBalance::default()
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicI64;
 
-use crate::model::{Budget, Stepper, Tick};
+use crate::model::{MassBalance, Stepper, Tick};
 use crate::models::glacier::cell::Rates;
 use crate::models::glacier::flow::{Climate, Flow, Spent};
 use crate::models::glacier::land::Land;
@@ -69,7 +69,7 @@ impl Ages {
     }
 
     /// Lets the ice wear its bed, carry and lay down, and what is too steep fall.
-    fn wear(&mut self, terrain: &mut Terrain, ice: &Field<Height>, key: Key) -> Result<Budget> {
+    fn wear(&mut self, terrain: &mut Terrain, ice: &Field<Height>, key: Key) -> Result<MassBalance> {
         let years = self.wears();
         let (slide, coupling) = (self.slide(), self.model.coupling);
         let speed = bed::speed(&mut self.flow, land(terrain), ice, slide, coupling);
@@ -99,17 +99,17 @@ impl Ages {
         terrain.ground = worn;
         terrain.loose = Some(loose);
         let laid = taken - left - surplus;
-        let mut budget = Budget { eroded: laid.into(), deposited: laid.into(), limited, ..Budget::default() };
+        let mut budget = MassBalance { eroded: laid.into(), deposited: laid.into(), limited, ..MassBalance::default() };
         budget += carry_off(terrain, removed - laid)?;
         budget += self.fall(terrain, key)?;
         Ok(budget)
     }
 
     /// Lets what is too steep fall, and melt water carry it off.
-    fn fall(&mut self, terrain: &mut Terrain, key: Key) -> Result<Budget> {
+    fn fall(&mut self, terrain: &mut Terrain, key: Key) -> Result<MassBalance> {
         let Glacier { slope_limit, slope_variation, slope_wavelength, .. } = self.model;
         if slope_limit >= 90.0 {
-            return Ok(Budget::default());
+            return Ok(MassBalance::default());
         }
         if self.steepest.as_ref().is_none_or(|(of, _)| *of != key) {
             let tan = libm::tan(slope_limit.to_radians());
@@ -121,7 +121,7 @@ impl Ages {
             }
             self.steepest = Some((key, steepest));
         }
-        let Some((_, steepest)) = &self.steepest else { return Ok(Budget::default()) };
+        let Some((_, steepest)) = &self.steepest else { return Ok(MassBalance::default()) };
         let before = terrain.ground.clone();
         let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
         limit(ground, steepest, None, grid.cell, Bounds { nodata: nodata.as_ref(), ..Bounds::default() })?;
@@ -133,10 +133,10 @@ impl Ages {
 }
 
 impl Stepper for Ages {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let (mut ice, mut spent) = take(terrain);
         self.let_flow(terrain, &mut ice, tick.step, &mut spent);
-        let mut budget = Budget { limited: spent.limited, ..Budget::default() };
+        let mut budget = MassBalance { limited: spent.limited, ..MassBalance::default() };
         if tick.step >= self.counts[0] {
             budget += self.wear(terrain, &ice, tick.key)?;
         }

@@ -1,6 +1,6 @@
 //! Ice against what is known of it.
 
-use crate::model::{Budget, Model, Tick};
+use crate::model::{MassBalance, Model, Tick};
 use crate::models::glacier::cell::Rates;
 use crate::models::glacier::flow::{Climate, Flow, Spent};
 use crate::models::glacier::land::Land;
@@ -97,9 +97,9 @@ fn ice_on_a_plane_is_as_thick_as_its_flux_asks() {
     }
 }
 
-fn run(model: &Glacier, terrain: &mut Terrain) -> Budget {
+fn run(model: &Glacier, terrain: &mut Terrain) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).unwrap();
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
         budget += stepper.step(terrain, Tick { key: Key::new(7, "ice"), step }).unwrap();
     }

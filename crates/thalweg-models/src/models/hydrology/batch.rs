@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::model::{Budget, Stepper, Tick};
+use crate::model::{MassBalance, Stepper, Tick};
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::descent::{
     DRY, Descent, EAST, LEVEL, PASSED, PULL_EAST, PULL_SOUTH, ROCK, SOUTH, STREAM, TALUS, YIELDS,
@@ -53,8 +53,8 @@ impl Passed {
 }
 
 impl Stepper for Batches {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
-        let mut budget = Budget::default();
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+        let mut budget = MassBalance::default();
         let mut state = State::take(terrain, &self.rules)?;
         let mut drops = rain::fallen(terrain, &self.model, &self.rules, tick, &mut budget)?;
         drops.extend(rain::well_up(terrain, &self.rules, tick, &mut budget)?);
@@ -106,7 +106,7 @@ impl Stepper for Batches {
         // Amounts so far are in units over a cell.
         let cubic = terrain.grid.cell_area() / UNITS;
         for budget in [&mut budget].into_iter().chain(&mut books) {
-            let Budget { rained, poured, evaporated, infiltrated, drained, .. } = budget;
+            let MassBalance { rained, poured, evaporated, infiltrated, drained, .. } = budget;
             for amount in [rained, poured, evaporated, infiltrated, drained] {
                 *amount *= cubic;
             }
@@ -137,7 +137,7 @@ impl Batches {
         level: &mut Field<Height>,
         passed: &mut Passed,
         drops: Vec<Drop>,
-        budget: &mut Budget,
+        budget: &mut MassBalance,
     ) -> Result<Vec<Drop>> {
         let rules = &self.rules;
         let ground = Ground::of(terrain, rules.tan_talus)?;
@@ -163,8 +163,8 @@ impl Batches {
         state: &mut State,
         stream: &Field<f32>,
         tick: Tick,
-        budget: &mut Budget,
-    ) -> Result<Budget> {
+        budget: &mut MassBalance,
+    ) -> Result<MassBalance> {
         let grid = &terrain.grid;
         let leads_out = grid.edges.contains(&Edge::Open) || grid.sea_level.is_some() || terrain.nodata.is_some();
         let reckon = |batches: &mut Self, terrain: &Terrain, state: &mut State, passes: f64| {
@@ -191,7 +191,7 @@ impl Batches {
         terrain: &mut Terrain,
         depth: &Field<Height>,
         leads_out: bool,
-        budget: &mut Budget,
+        budget: &mut MassBalance,
     ) -> Result<()> {
         let Some(lakes) = self.lakes.as_mut().filter(|_| self.rules.grading > 0) else { return Ok(()) };
         let way = if leads_out { Way::Cut } else { Way::Level };
@@ -242,7 +242,7 @@ fn level(terrain: &Terrain, depth: &Field<Height>) -> Field<Height> {
 }
 
 /// The run is over: what is still on its way lays down its load.
-fn lay_down(terrain: &mut Terrain, drops: &mut Vec<Drop>, budget: &mut Budget) {
+fn lay_down(terrain: &mut Terrain, drops: &mut Vec<Drop>, budget: &mut MassBalance) {
     for drop in drops.drain(..) {
         let [i, j] = [0, 1].map(|a| (drop.cell[a] - terrain.grid.origin[a]) as usize);
         let room = (Height::MAX.0 - terrain.ground[(i, j)].0).max(0);

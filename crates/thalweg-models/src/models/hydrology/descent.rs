@@ -1,6 +1,6 @@
 //! How drops descend over a tile: motion, exchange with the ground, slides of the banks, coming to rest.
 
-use crate::model::Budget;
+use crate::model::MassBalance;
 use crate::models::hydrology::RuleSet;
 use crate::models::hydrology::drop::{Drop, MAX_CARRIED};
 use crate::models::hydrology::ground::COVER;
@@ -45,7 +45,7 @@ impl Kernel for Descent<'_> {
         6
     }
 
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Drop>) -> Result<Budget> {
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Drop>) -> Result<MassBalance> {
         let mut tile = Tile::new(self.0, patch)?;
         let mut coming = (0..queue.len()).filter(|k| !queue[*k].rests).collect::<Vec<_>>().into_iter();
         let mut running: Vec<usize> = coming.by_ref().take(LANES).collect();
@@ -119,7 +119,7 @@ struct Tile<'a> {
     rock: Option<&'a [f32]>,
     talus: Option<&'a [f32]>,
     outside: Option<&'a [bool]>,
-    budget: Budget,
+    budget: MassBalance,
 }
 
 impl<'a> Tile<'a> {
@@ -151,7 +151,7 @@ impl<'a> Tile<'a> {
             rock: planes.factor(ROCK),
             talus: planes.factor(TALUS),
             outside: planes.outside,
-            budget: Budget::default(),
+            budget: MassBalance::default(),
         })
     }
 

@@ -3,7 +3,7 @@
 //! Drops of a batch run side by side and leave beds rough by a step's fall. Water levels such pits within days; here the
 //! bed from the pit over its sill to lower ground takes the nearest heights that fall all along and hold as much solid.
 
-use crate::model::Budget;
+use crate::model::MassBalance;
 use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::rules::Rules;
 use thalweg_core::{Field, Height, Terrain};
@@ -44,7 +44,7 @@ pub struct Grading<'a> {
 impl Grading<'_> {
     /// Grades the beds below pits that are no deeper than the rules say, hold no water, and that `passes` accepts by their
     /// cell; how many. No shore is cut below its water.
-    pub fn grade(&self, terrain: &mut Terrain, passes: impl Fn(usize) -> bool, budget: &mut Budget) -> usize {
+    pub fn grade(&self, terrain: &mut Terrain, passes: impl Fn(usize) -> bool, budget: &mut MassBalance) -> usize {
         let hierarchy = self.pools.hierarchy();
         let mut graded = 0;
         let mut bed = Vec::new();
@@ -220,7 +220,7 @@ fn cut(heights: &[i32]) -> Vec<i32> {
 }
 
 /// Digs a cell down or fills it up to a height.
-fn set(terrain: &mut Terrain, k: usize, height: i32, way: Way, budget: &mut Budget) {
+fn set(terrain: &mut Terrain, k: usize, height: i32, way: Way, budget: &mut MassBalance) {
     let ground = &mut terrain.ground[k];
     let more = height - ground.0;
     ground.0 = height;

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::model::{Budget, Tick};
+use crate::model::{MassBalance, Tick};
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::drop::{self, Drop, portions};
 use crate::models::hydrology::grade::{Grading, Way};
@@ -39,7 +39,7 @@ impl Lakes {
         stock: &mut Stock,
         (model, rules): (&Hydrology, &Rules),
         settling: &Settling<'_>,
-        budget: &mut Budget,
+        budget: &mut MassBalance,
     ) -> Result<Vec<Drop>> {
         let land = Land::of(terrain);
         let pools = &Self::at(lakes, &land).pools;
@@ -91,7 +91,7 @@ impl Lakes {
         rules: &Rules,
         way: Way,
         passes: impl Fn(usize) -> bool,
-        budget: &mut Budget,
+        budget: &mut MassBalance,
     ) -> Result<usize> {
         let ground = Ground::of(terrain, rules.tan_talus)?;
         let grading = Grading { pools: &self.pools, depth, ground: &ground, rules, way };

@@ -1,6 +1,6 @@
 //! [`Past`]: what the reckoning of a whole run begins with, and what has been booked so far.
 
-use crate::model::Budget;
+use crate::model::MassBalance;
 use crate::models::hydrology::amounts::{amounts_of, table_of};
 use crate::models::hydrology::lakes::Lakes;
 use thalweg_core::declare::codec::{column, not_held};
@@ -67,12 +67,12 @@ impl Past {
     }
 
     /// Keeps what a batch has booked.
-    pub fn book(&mut self, budget: &Budget) {
+    pub fn book(&mut self, budget: &MassBalance) {
         self.booked.iter_mut().zip(amounts(budget)).for_each(|(sum, amount)| *sum += amount);
     }
 
     /// Books so much that the run's books are those of the last reckoning.
-    pub fn settle(self, books: &Budget, budget: &mut Budget) {
+    pub fn settle(self, books: &MassBalance, budget: &mut MassBalance) {
         let [rained, poured, evaporated, infiltrated, drained] = amounts(books);
         let [rained_before, poured_before, evaporated_before, infiltrated_before, drained_before] = self.booked;
         budget.rained += rained - rained_before;
@@ -83,7 +83,7 @@ impl Past {
     }
 }
 
-fn amounts(budget: &Budget) -> [f64; 5] {
+fn amounts(budget: &MassBalance) -> [f64; 5] {
     [budget.rained, budget.poured, budget.evaporated, budget.infiltrated, budget.drained]
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::model::YEAR;
-use crate::model::{Budget, Tick};
+use crate::model::{MassBalance, Tick};
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::drop::{COUNT_BITS, Drop, MAX_WATER, SPRING, portions};
 use crate::models::hydrology::rules::Rules;
@@ -65,7 +65,7 @@ pub fn fallen(
     model: &Hydrology,
     rules: &Rules,
     tick: Tick,
-    budget: &mut Budget,
+    budget: &mut MassBalance,
 ) -> Result<Vec<Drop>> {
     let grid = &terrain.grid;
     let batch = model.batch(grid);
@@ -116,7 +116,7 @@ pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<
 }
 
 /// The drops that springs put in.
-pub fn well_up(terrain: &Terrain, rules: &Rules, tick: Tick, budget: &mut Budget) -> Result<Vec<Drop>> {
+pub fn well_up(terrain: &Terrain, rules: &Rules, tick: Tick, budget: &mut MassBalance) -> Result<Vec<Drop>> {
     let mut number = SPRING | u64::from(tick.step) << COUNT_BITS;
     let mut drops = Vec::new();
     for (water, [i, j]) in pour(terrain, rules, &(tick.step..tick.step + 1))? {

@@ -3,7 +3,7 @@
 //! Drops do the work of far more years than `years`. While they run, silt lifts the lakes, and basins grow and shrink under water
 //! that has come already. What stands at the end would be the water of ground that is gone.
 
-use crate::model::{Budget, Tick};
+use crate::model::{MassBalance, Tick};
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::lakes::Lakes;
 use crate::models::hydrology::rules::Rules;
@@ -26,10 +26,10 @@ pub fn reckon(
     stream: &Field<f32>,
     (model, rules): (&Hydrology, &Rules),
     (tick, passes): (Tick, f64),
-) -> Result<Budget> {
+) -> Result<MassBalance> {
     let land = Land::of(terrain);
     let pools = Lakes::at(lakes, &land).pools();
-    let mut books = Budget::default();
+    let mut books = MassBalance::default();
     let when = (0..tick.step + 1, tick.key);
     let come = weather::come(terrain, model, rules, pools, (&state.stock.depth, stream), when, &mut books)?;
     let mut stock = Stock { depth: Field::new(terrain.grid.size, Height::ZERO), held: state.past.stood.clone() };

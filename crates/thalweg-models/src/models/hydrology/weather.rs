@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::model::Budget;
+use crate::model::MassBalance;
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::rain::{Share, pour};
 use crate::models::hydrology::rules::Rules;
@@ -34,7 +34,7 @@ pub fn come(
     pools: &Pools,
     (depth, stream): (&Field<Height>, &Field<f32>),
     (steps, key): (Range<u32>, Key),
-    budget: &mut Budget,
+    budget: &mut MassBalance,
 ) -> Result<Vec<Arrival>> {
     let (grid, leaf) = (&terrain.grid, pools.hierarchy().leaf.as_slice());
     let comes = (rules.evaporation > 0.0).then(|| comes(pools, rules, depth, stream.as_slice()));
@@ -176,7 +176,7 @@ mod tests {
                 *sum += falls * f64::from(share(k / 9));
             }
         }
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         let arrivals = come(&terrain, &model, &rules, &pools, (&depth, &stream), (steps, key), &mut budget).unwrap();
         assert!(arrivals.len() > 100);
         for arrival in arrivals {

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::model::{Budget, Stepper, Tick};
+use crate::model::{MassBalance, Stepper, Tick};
 use crate::models::pipes::band::{Band, Beside, REACH, Rows, State, Sums, settle};
 use crate::models::pipes::bed::Rates;
 use crate::models::pipes::plan::{Masks, Plan};
@@ -121,7 +121,7 @@ fn float(terrain: &mut Terrain, spec: &LayerSpec) -> Field<f32> {
 }
 
 impl Stepper for Flow {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let springs = sources(terrain)?;
         if tick.step == 0 {
             terrain.check_depths(&WATER)?;
@@ -310,8 +310,8 @@ impl Sums {
     }
 
     /// As a ledger, for cells of `area` m².
-    fn budget(&self, area: f64) -> Budget {
-        Budget {
+    fn budget(&self, area: f64) -> MassBalance {
+        MassBalance {
             eroded: self.dug.into(),
             deposited: self.laid.into(),
             exported: self.exported.into(),
@@ -321,7 +321,7 @@ impl Sums {
             poured: self.poured * area,
             evaporated: self.evaporated * area,
             drained: self.drained * area,
-            ..Budget::default()
+            ..MassBalance::default()
         }
     }
 }

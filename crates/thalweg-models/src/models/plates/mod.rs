@@ -5,7 +5,7 @@ mod motion;
 
 use rayon::prelude::*;
 
-use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Blend, Family, MassBalance, Model, Reach, Stepper, Tick};
 use crate::models::plates::basins::{Basin, Basins, Site};
 use crate::models::plates::motion::{Here, Motion};
 use crate::process::base::{AMOUNT, STEP_CELLS, band, bands, lay};
@@ -408,7 +408,7 @@ impl Laying {
 }
 
 impl Stepper for Laying {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let grid = terrain.grid.clone();
         let model = self.model.clone();
         let basins = self.basins(&grid, tick.key)?;
@@ -434,6 +434,6 @@ impl Stepper for Laying {
             let values = both.map(|both| both[part]);
             terrain.insert(&spec, Cells::Float(between(&values, &small, &grid)))?;
         }
-        Ok(Budget::default())
+        Ok(MassBalance::default())
     }
 }

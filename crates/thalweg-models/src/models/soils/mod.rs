@@ -4,7 +4,7 @@ mod means;
 
 use rayon::prelude::*;
 
-use crate::model::{About, Budget, Family, Local, Model, Reach, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, Reach, Stepper, Tick};
 use crate::models::soils::means::means;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
@@ -179,7 +179,7 @@ impl Model for Soils {
 struct Look(Soils);
 
 impl Stepper for Look {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let model = &self.0;
         let count = kinds(terrain)?.len();
         let slopes = means(&terrain.ground, terrain.nodata.as_ref(), model.radii(&terrain.grid)[0]);
@@ -200,7 +200,7 @@ impl Stepper for Look {
             };
             strata::lay(terrain, &lie)?;
         }
-        Ok(Budget::default())
+        Ok(MassBalance::default())
     }
 }
 
@@ -331,7 +331,7 @@ mod tests {
     fn laid(model: &Soils, mut terrain: Terrain) -> Terrain {
         let tick = Tick { key: Key::new(7, "soils"), step: 0 };
         let before = terrain.ground.clone();
-        assert_eq!(model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap(), Budget::default());
+        assert_eq!(model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap(), MassBalance::default());
         assert_eq!(terrain.ground, before);
         terrain
     }

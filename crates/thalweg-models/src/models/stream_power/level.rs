@@ -1,6 +1,6 @@
 //! Levels: the widths of cells that land is grown on.
 
-use crate::model::{Budget, Stepper, Tick};
+use crate::model::{MassBalance, Stepper, Tick};
 use crate::process::coarse::Coarsened;
 use thalweg_core::{Edge, Field, Height, Result, Terrain};
 use thalweg_flow::{Land, Part};
@@ -59,7 +59,7 @@ pub fn leads_out(terrain: &Terrain) -> bool {
 struct Held(Coarsened);
 
 impl Stepper for Held {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         if !leads_out(terrain) {
             return self.0.step(terrain, tick);
         }

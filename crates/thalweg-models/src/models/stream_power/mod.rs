@@ -8,7 +8,7 @@ mod step;
 
 use std::sync::Arc;
 
-use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
 use crate::models::stream_power::level::Level;
 use crate::models::stream_power::step::Rivers;
 use crate::process::coarse;
@@ -322,7 +322,7 @@ struct CoarseToFine {
 }
 
 impl Stepper for CoarseToFine {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let (mut first, mut number) = (0, 0);
         while number + 1 < self.levels.len() && tick.step >= first + self.levels[number].outer_steps() {
             first += self.levels[number].outer_steps();

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::model::{Budget, Stepper, Tick};
+use crate::model::{MassBalance, Stepper, Tick};
 use crate::models::stream_power::deposit::cut_and_lay;
 use crate::models::stream_power::level::{Level, held, leads_out};
 use crate::models::stream_power::rock::{Rock, bearing};
@@ -69,11 +69,11 @@ impl Rivers {
 }
 
 impl Stepper for Rivers {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let mut place = self.place(&terrain.grid, tick.key);
         let Level { start, step, .. } = self.level;
         let times = [start + f64::from(tick.step) * step, start + f64::from(tick.step + 1) * step];
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
 
         let held = held(terrain);
         budget += rise(terrain, &held, &place.rock, times);
@@ -106,7 +106,7 @@ fn each<T: Send>(values: &mut [T], held: &Field<bool>, act: impl Fn(&mut T) + Sy
 }
 
 /// Raises the land between two times in years.
-fn rise(terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, times: [f64; 2]) -> Budget {
+fn rise(terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, times: [f64; 2]) -> MassBalance {
     let cols = terrain.grid.cols();
     let mut ground = std::mem::replace(&mut terrain.ground, Field::new([0, 0], Height::ZERO));
     let factor = terrain.float(&UPLIFT);
@@ -126,12 +126,19 @@ fn rise(terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, times: [f64; 2])
         })
         .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
     terrain.ground = ground;
-    Budget { added: added.into(), limited, ..Budget::default() }
+    MassBalance { added: added.into(), limited, ..MassBalance::default() }
 }
 
 impl Rivers {
     /// Lets rivers cut, and lay where they are to.
-    fn cut(&self, terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, tick: Tick, time: f64) -> Result<Budget> {
+    fn cut(
+        &self,
+        terrain: &mut Terrain,
+        held: &Field<bool>,
+        rock: &Rock,
+        tick: Tick,
+        time: f64,
+    ) -> Result<MassBalance> {
         let model = &self.model;
         let cols = terrain.grid.cols();
         let Drained { mut levels, mut codes, sums, order } = self.drained(terrain)?;
@@ -154,7 +161,7 @@ impl Rivers {
         };
         let ground = terrain.ground.as_mut_slice();
         let surface = levels.as_mut_slice();
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         if model.deposition > 0.0 {
             let size = [ground.len() / cols, cols];
             let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO)).as_mut_slice();
@@ -288,7 +295,7 @@ impl Rivers {
         place: &mut Place,
         key: Key,
         time: f64,
-    ) -> Result<Budget> {
+    ) -> Result<MassBalance> {
         let grid = terrain.grid.clone();
         if self.model.slope_limit > 0.0 && place.limit.is_none() {
             place.limit = Some(bearing(&self.model, &grid, key.and(5)));
@@ -296,7 +303,7 @@ impl Rivers {
         let spread = self.model.diffusion * self.level.step / grid.cell_area();
         let nodata = terrain.nodata.take();
         let bounds = Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: Some(held) };
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         let done = slopes::diffuse(&mut terrain.ground, terrain.loose.as_mut(), bounds, None, spread);
         let cut = done.and_then(|creep| {
             budget += creep;
@@ -315,7 +322,7 @@ impl Rivers {
         });
         terrain.nodata = nodata;
         let cut = i128::from(cut?);
-        budget += Budget { eroded: cut, exported: cut, ..Budget::default() };
+        budget += MassBalance { eroded: cut, exported: cut, ..MassBalance::default() };
         Ok(budget)
     }
 }

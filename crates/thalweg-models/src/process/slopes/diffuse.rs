@@ -3,7 +3,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::model::Budget;
+use crate::model::MassBalance;
 use crate::process::slopes::{Bounds, fits};
 use thalweg_core::base::cast::{self, share_of};
 use thalweg_core::terrain::LOOSE;
@@ -37,11 +37,11 @@ pub fn diffuse(
     bounds: Bounds<'_>,
     share: Option<&Field<f32>>,
     spread: f64,
-) -> Result<Budget> {
+) -> Result<MassBalance> {
     bounds.check(ground.size())?;
     fits(LOOSE.name, loose.as_ref().map(|loose| loose.size()), ground.size())?;
     fits("share", share.map(Field::size), ground.size())?;
-    let mut budget = Budget::default();
+    let mut budget = MassBalance::default();
     if spread > 0.0 && !ground.is_empty() {
         let passes = passes(spread);
         let rate = (spread / f64::from(passes)).min(PASS) as f32;
@@ -75,7 +75,12 @@ impl Gives<'_> {
     }
 }
 
-fn pass(ground: &mut Field<Height>, loose: Option<&mut Field<Height>>, bounds: Bounds<'_>, gives: Gives<'_>) -> Budget {
+fn pass(
+    ground: &mut Field<Height>,
+    loose: Option<&mut Field<Height>>,
+    bounds: Bounds<'_>,
+    gives: Gives<'_>,
+) -> MassBalance {
     let [rows, cols] = ground.size();
     let topology = Topology { size: [rows, cols], looped: bounds.looped };
     let void = |i: usize| bounds.nodata.map(|mask| mask.row(i));
@@ -102,7 +107,7 @@ fn pass(ground: &mut Field<Height>, loose: Option<&mut Field<Height>>, bounds: B
         // North of the first band lies the last one, or nothing that flows.
         let mut north = borders[(band + borders.len() - 1) % borders.len()].clone();
         let (mut south, mut east) = (vec![0; cols], vec![0; cols + 1]);
-        let mut budget = Budget::default();
+        let mut budget = MassBalance::default();
         gives.row(band * BAND, &mut give[0]);
         for r in 0..count {
             let i = band * BAND + r;
@@ -134,7 +139,7 @@ fn pass(ground: &mut Field<Height>, loose: Option<&mut Field<Height>>, bounds: B
         }
         budget
     };
-    let sum = |mut sum: Budget, part: Budget| {
+    let sum = |mut sum: MassBalance, part: MassBalance| {
         sum += part;
         sum
     };
@@ -142,9 +147,9 @@ fn pass(ground: &mut Field<Height>, loose: Option<&mut Field<Height>>, bounds: B
     match loose {
         Some(loose) => {
             let loose = loose.as_mut_slice().par_chunks_mut(BAND * cols).map(Some);
-            bands.zip(loose).enumerate().map(work).reduce(Budget::default, sum)
+            bands.zip(loose).enumerate().map(work).reduce(MassBalance::default, sum)
         }
-        None => bands.map(|ground| (ground, None)).enumerate().map(work).reduce(Budget::default, sum),
+        None => bands.map(|ground| (ground, None)).enumerate().map(work).reduce(MassBalance::default, sum),
     }
 }
 
@@ -179,12 +184,12 @@ fn exchange([north, south, west, east]: [&[i32]; 4], j: usize) -> [i32; 2] {
 }
 
 /// Changes a row by what flows.
-fn apply(row: &mut [Height], loose: Option<&mut [Height]>, flows: [&[i32]; 4]) -> Budget {
+fn apply(row: &mut [Height], loose: Option<&mut [Height]>, flows: [&[i32]; 4]) -> MassBalance {
     let [come, leave] = match loose {
         Some(loose) => apply_loose(row, loose, flows),
         None => apply_bare(row, flows),
     };
-    Budget { eroded: leave.into(), deposited: come.into(), ..Budget::default() }
+    MassBalance { eroded: leave.into(), deposited: come.into(), ..MassBalance::default() }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
@@ -215,8 +220,8 @@ fn apply_bare(row: &mut [Height], flows: [&[i32]; 4]) -> [i64; 2] {
 }
 
 /// The same where some cells keep their height.
-fn apply_held(row: &mut [Height], mut loose: Option<&mut [Height]>, flows: [&[i32]; 4], held: &[bool]) -> Budget {
-    let mut budget = Budget::default();
+fn apply_held(row: &mut [Height], mut loose: Option<&mut [Height]>, flows: [&[i32]; 4], held: &[bool]) -> MassBalance {
+    let mut budget = MassBalance::default();
     for (j, height) in row.iter_mut().enumerate() {
         let [come, leave] = exchange(flows, j);
         if held[j] {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::model::Budget;
+use crate::model::MassBalance;
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::{HARDNESS, LOOSE, Layer, LayerSpec, PROTECT};
 use thalweg_core::{Edge, Error, Field, Height, Result, Size, Terrain, Topology};
@@ -123,8 +123,8 @@ pub fn book_cut(
 ///
 /// # Errors
 /// When the loose ground is not of the ground's size.
-pub fn carry_off(terrain: &mut Terrain, amount: i64) -> Result<Budget> {
-    let mut budget = Budget { eroded: amount.into(), ..Budget::default() };
+pub fn carry_off(terrain: &mut Terrain, amount: i64) -> Result<MassBalance> {
+    let mut budget = MassBalance { eroded: amount.into(), ..MassBalance::default() };
     if terrain.grid.edges.contains(&Edge::Open) || terrain.nodata_count() > 0 {
         budget.exported = amount.into();
     } else {
@@ -144,7 +144,7 @@ pub fn carry_off(terrain: &mut Terrain, amount: i64) -> Result<Budget> {
 ///
 /// # Errors
 /// When a field is not of the terrain's size.
-pub fn reshape(terrain: &mut Terrain, ground: Field<Height>) -> Result<Budget> {
+pub fn reshape(terrain: &mut Terrain, ground: Field<Height>) -> Result<MassBalance> {
     let before = std::mem::replace(&mut terrain.ground, ground);
     let pairs = terrain.ground.as_slice().iter().zip(before.as_slice()).enumerate();
     let rises: Vec<(usize, i32)> = pairs

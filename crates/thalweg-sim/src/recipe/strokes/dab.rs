@@ -7,7 +7,7 @@ use crate::recipe::strokes::{Stroke, Tool};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, Layer, LayerSpec};
 use thalweg_core::{Error, Field, Grid, Height, Result, Terrain};
-use thalweg_models::model::Budget;
+use thalweg_models::model::MassBalance;
 
 /// Samples of the fall-off along a radius at least: then a hill's volume is right to a third of a percent.
 const SAMPLES: f64 = 4.0;
@@ -84,8 +84,8 @@ impl Dab {
 }
 
 /// Raises, lowers, smooths or flattens.
-pub fn shape(stroke: &Stroke, terrain: &mut Terrain) -> Budget {
-    let mut budget = Budget::default();
+pub fn shape(stroke: &Stroke, terrain: &mut Terrain) -> MassBalance {
+    let mut budget = MassBalance::default();
     let first = stroke.points.first().filter(|_| stroke.tool == Tool::Flatten);
     let level = first.and_then(|first| elevation(terrain, *first));
     for point in &stroke.points {
@@ -122,7 +122,7 @@ fn units(change: f64) -> i32 {
 }
 
 /// Changes the ground by so many units in each cell, within the accepted elevations; what sinks takes loose ground first.
-fn move_ground(terrain: &mut Terrain, dab: &Dab, changes: &Field<i32>, budget: &mut Budget) {
+fn move_ground(terrain: &mut Terrain, dab: &Dab, changes: &Field<i32>, budget: &mut MassBalance) {
     for (at, own) in dab.cells(terrain.nodata.as_ref()) {
         let ground = &mut terrain.ground[at];
         let wanted = i64::from(ground.0) + i64::from(changes[own]);
@@ -164,7 +164,7 @@ fn elevation(terrain: &Terrain, [x, y]: [f64; 2]) -> Option<f64> {
 ///
 /// # Errors
 /// When there is a layer of that name that holds something else.
-pub fn paint(stroke: &Stroke, terrain: &mut Terrain, spec: &LayerSpec, neutral: f32) -> Result<Budget> {
+pub fn paint(stroke: &Stroke, terrain: &mut Terrain, spec: &LayerSpec, neutral: f32) -> Result<MassBalance> {
     let (grid, nodata) = (&terrain.grid, terrain.nodata.as_ref());
     let blank = || Layer::new(spec, Cells::Float(Field::new(grid.size, neutral)));
     let Cells::Float(field) = &mut terrain.layers.entry(spec.name.to_string()).or_insert_with(blank).cells else {
@@ -183,7 +183,7 @@ pub fn paint(stroke: &Stroke, terrain: &mut Terrain, spec: &LayerSpec, neutral: 
             field[at] = painted[own];
         }
     }
-    Ok(Budget::default())
+    Ok(MassBalance::default())
 }
 
 #[cfg(test)]

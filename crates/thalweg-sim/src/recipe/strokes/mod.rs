@@ -16,7 +16,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{Knob, Param, ParamKind, ParamType, Scaling, Value, Written};
 use thalweg_core::terrain::{HARDNESS, PROTECT, RAIN};
 use thalweg_core::{Error, Grid, Point, Result, Terrain, choice};
-use thalweg_models::model::Budget;
+use thalweg_models::model::MassBalance;
 use thalweg_models::models::droplets::{Circle, Droplets, pour};
 use thalweg_noise::given::springs::{self, MAX_RATE, Spring};
 
@@ -266,7 +266,7 @@ impl Stroke {
     /// # Errors
     /// When a layer that it paints is none of real numbers, and as the model's of droplets or the springs' check. Nothing is
     /// changed then.
-    pub fn act(&self, terrain: &mut Terrain, hand: &Hand<'_>) -> Result<Budget> {
+    pub fn act(&self, terrain: &mut Terrain, hand: &Hand<'_>) -> Result<MassBalance> {
         match self.tool {
             Tool::Raise | Tool::Lower | Tool::Smooth | Tool::Flatten => Ok(dab::shape(self, terrain)),
             Tool::Hardness => dab::paint(self, terrain, &HARDNESS, 0.0),
@@ -274,14 +274,14 @@ impl Stroke {
             Tool::Protect => dab::paint(self, terrain, &PROTECT, 0.0),
             Tool::Spring => {
                 let springs: Vec<Spring> = self.springs().collect();
-                springs::add(terrain, &springs).map(|()| Budget::default())
+                springs::add(terrain, &springs).map(|()| MassBalance::default())
             }
             Tool::Droplets => {
                 let model = Droplets { count: self.count, ..hand.droplets.clone() };
                 if self.points.is_empty() {
                     return pour(&model, terrain, hand.key, None);
                 }
-                let mut budget = Budget::default();
+                let mut budget = MassBalance::default();
                 for ([x, y], number) in self.points.iter().zip(0..) {
                     let circle = Circle { middle: Point { x: *x, y: *y }, radius: self.radius };
                     budget += pour(&model, terrain, hand.key.and(number), Some(circle))?;
