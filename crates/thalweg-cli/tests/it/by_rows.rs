@@ -40,7 +40,7 @@ fn maps_of_zarr_are_drawn_and_told_as_files() {
     // A map that fits is measured whole.
     let measured = |name: &str| serde_json::from_str::<Value>(&place.works(&format!("measure {name} --json"))).unwrap();
     assert_eq!(measured("dem.tif")["measures"], measured("dem.zarr")["measures"]);
-    place.refuses("info none.zarr", &["none.zarr", "is not there"]);
+    place.refuses("info none.zarr", &["none.zarr is missing"]);
     place.refuses("shade none.zarr -o c.png", &["none.zarr"]);
     place.refuses("mesh dem.zarr -o dem.zarr/a.glb --trees none.csv", &["none.csv"]);
 }

@@ -91,7 +91,7 @@ fn a_spec_that_no_store_can_have_is_refused() {
 fn what_is_no_store_of_ours_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    says(Store::open(&path, None, Access::Alone), &["is not there"]);
+    says(Store::open(&path, None, Access::Alone), &["a is missing: give a folder of Zarr"]);
     fs::write(&path, "a file").unwrap();
     says(Store::create(&path, spec(), Access::Alone), &["is a file"]);
     fs::remove_file(&path).unwrap();

@@ -84,7 +84,7 @@ fn a_tile_that_is_not_made_is_not_read() {
     let layer = store.layer("map_u8").unwrap();
     assert_eq!(layer.read(CellRect::new([63, 63], [1, 1])).unwrap(), Samples::U8(vec![7]));
     let message = layer.read(CellRect::new([63, 63], [1, 2])).unwrap_err().to_string();
-    assert!(message.contains("not made yet"), "{message}");
+    assert!(message.contains("is missing: its tile has not been made yet"), "{message}");
     assert!(layer.read(CellRect::new([63, 63], [1, 38])).is_err());
     assert_eq!(layer.read(CellRect::new([0, 100], [100, 0])).unwrap(), Samples::U8(vec![]));
 }

@@ -291,7 +291,7 @@ fn a_rectangle_of_any_level_is_as_the_world_has_it() {
         let job = BuildJob::part(recipe, level, within).map(Job::Build);
         job.and_then(|job| Plan::of(job, Path::new("none.zarr"), 32)).unwrap_err().to_string()
     };
-    assert!(said(&endless, None, None).contains("no end in sight"));
+    assert!(said(&endless, None, None).contains("rect is missing: a world with `continents` has no end"));
     assert!(said(&hills, Some(60), None).contains("level"));
     assert!(said(&hills, None, Some([0.0, 0.0, 1e9, 10.0])).contains("a part of the world"));
     assert!(said(&hills, None, Some([9.0, 0.0, 1.0, 10.0])).contains("west below east"));
@@ -448,7 +448,7 @@ fn a_store_that_was_moved_is_mended_where_it_lies() {
     drop(work);
     std::fs::remove_file(beside(&moved, "plan.json")).unwrap();
     let said = Plan::beside(&moved).unwrap_err().to_string();
-    assert!(said.contains("land.plan.json") && said.contains("is not there"), "{said}");
+    assert!(said.contains("land.plan.json is missing: it is the plan of the store"), "{said}");
 }
 
 /// A plan, or a layer, is not written over what is read, nor into a store.

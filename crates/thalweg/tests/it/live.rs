@@ -153,7 +153,7 @@ fn springs_of_a_recipe_are_checked_and_written_back() {
         ("{ x = 0, y = 400.5, rate = 1 }", "springs[1].y = 400.5 m: allowed is 0 to 400 m (the world's height)"),
         ("{ x = 0, y = 0, rate = -1 }", "springs[1].rate = -1 m³/s: allowed is 0 to"),
         ("{ x = 0, y = nan, rate = 1 }", "springs[1].y"),
-        ("{ x = 0, y = 0 }", "springs[1].rate = missing"),
+        ("{ x = 0, y = 0 }", "springs[1].rate is missing: give a number"),
         ("{ x = 0, y = 0, rat = 1 }", "did you mean `rate`"),
         ("3", "springs[1] = 3"),
     ] {
