@@ -28,8 +28,7 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     if let Some(file) = by_windows(&args.input, &args.load, asked, |size| memory::SHADE.beside(size))? {
         return match over {
             Some(flag) => {
-                let problem =
-                    "cannot be drawn on a map that does not fit in memory; `crop` or `resample` the map first";
+                let problem = "cannot be drawn on a map that does not fit in memory, which is drawn by rows; `crop` or `resample` it first";
                 Err(Error::unsupported(flag, problem))
             }
             None => shade_rows(args, &file, voice),
