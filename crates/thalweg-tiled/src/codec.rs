@@ -1,4 +1,4 @@
-//! Bytes that go between steps: whole numbers, each in as few bytes as it needs.
+//! Bytes that go between passes: whole numbers, each in as few bytes as it needs.
 
 use thalweg_core::{Error, Result};
 

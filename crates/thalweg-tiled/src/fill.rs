@@ -27,7 +27,7 @@ pub(super) struct Spills(pub(super) SharedMap);
 /// The hollows filled.
 pub(super) struct Fill(pub(super) SharedMap);
 
-/// A tile's pits, as both steps find them.
+/// A tile's pits, as both passes find them.
 struct TilePits {
     own: MapPart,
     parts: Field<Part>,
