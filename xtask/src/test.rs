@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use crate::long::List;
 use crate::python::python;
@@ -23,12 +24,12 @@ pub fn test() -> Outcome {
     screen()?;
     let web = wasm::ready();
     let mut parts = vec![
-        ("the tests in Rust", rust(&mut cargo_command())),
-        ("the tests with other programs", interop(&mut program(&python))),
-        ("the Python package", wheel::test(&python)),
+        timed("the tests in Rust", || rust(&mut cargo_command())),
+        timed("the tests with other programs", || interop(&mut program(&python))),
+        timed("the Python package", || wheel::test(&python)),
     ];
     match web {
-        Ok(()) => parts.push(("the npm package", web::test_package(&python, &mut program(wasm::node()?)))),
+        Ok(()) => parts.push(timed("the npm package", || web::test_package(&python, &mut program(wasm::node()?)))),
         Err(problem) => println!("xtask: WebAssembly is not tried here: {problem}"),
     }
     all_of(problems(parts))
@@ -44,22 +45,31 @@ pub fn long() -> Outcome {
     fuzz::ready()?;
     let list = List::begin()?;
     let parts = [
-        ("the tests in Rust", rust(list.tell(&mut cargo_command()))),
-        ("the tests with other programs", interop(list.tell(&mut program(&python)))),
-        ("files in the programs that they are for", opened(&python)),
-        ("the Python package", wheel::test(&python)),
-        ("the npm package", web::test_package(&python, list.tell(&mut program(wasm::node()?)))),
-        ("pages in browsers", web::test_pages(&python, &mut program(wasm::node()?))),
-        ("dependencies", deny::check()),
-        ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),
-        ("a release", release::release()),
+        timed("the tests in Rust", || rust(list.tell(&mut cargo_command()))),
+        timed("the tests with other programs", || interop(list.tell(&mut program(&python)))),
+        timed("files in the programs that they are for", || opened(&python)),
+        timed("the Python package", || wheel::test(&python)),
+        timed("the npm package", || web::test_package(&python, list.tell(&mut program(wasm::node()?)))),
+        timed("pages in browsers", || web::test_pages(&python, &mut program(wasm::node()?))),
+        timed("dependencies", || deny::check()),
+        timed("readers, by the fuzzer", || fuzz::fuzz(&["--minutes", "14"])),
+        timed("a release", || release::release()),
     ];
     let mut problems = problems(parts);
     problems.extend(list.end()?);
     all_of(problems)
 }
 
-/// What failed, and why.
+/// Runs a part of the tests and prints how long it took.
+fn timed(part: &'static str, run: impl FnOnce() -> Outcome) -> (&'static str, Outcome) {
+    let start = Instant::now();
+    let outcome = run();
+    let seconds = start.elapsed().as_secs();
+    println!("xtask: {part} took {} min {} s", seconds / 60, seconds % 60);
+    (part, outcome)
+}
+
+/// The parts that failed, each with its reason.
 fn problems<'a>(parts: impl IntoIterator<Item = (&'a str, Outcome)>) -> Vec<String> {
     parts.into_iter().filter_map(|(part, done)| Some(format!("{part}: {}", done.err()?))).collect()
 }
