@@ -100,10 +100,10 @@ pub mod terrain {
     pub use thalweg_core::terrain::grid::{Edge, Edges, Georeference, Grid, PixelIs};
     pub use thalweg_core::terrain::height::{Height, NO_HEIGHT, UNITS};
     pub use thalweg_core::terrain::{
-        Cell, CellRect, Cells, ChannelNetwork, ChannelReach, Coarser, Column, DISCHARGE, ERODIBILITY, Finer, GROUND,
-        HARDNESS, Hue, Hydraulics, LAYERS, LOOSE, Lake, LakeRaster, Layer, LayerOverlay, LayerSpec, LayerTraits,
-        Lifetime, Mass, POOL, PROTECT, RAIN, ReadBack, SOIL, Table, Terrain, TileGrid, UPLIFT, VectorPart, WATER,
-        WETNESS,
+        Cell, CellRect, Cells, ChannelNetwork, ChannelReach, Coarser, Column, DISCHARGE, ERODIBILITY, Extent, Finer,
+        GROUND, HARDNESS, Hue, Hydraulics, LAYERS, LOOSE, Lake, LakeRaster, Layer, LayerOverlay, LayerSpec,
+        LayerTraits, Lifetime, Mass, POOL, PROTECT, Point, RAIN, ReadBack, SOIL, Table, Terrain, TileGrid, UPLIFT,
+        VectorPart, WATER, WETNESS,
     };
     pub use thalweg_render::products::agreement::{Agreement, agreement};
     pub use thalweg_render::products::measure::{Measure, MeasureSettings, Measures, measure, sheet as draw_measures};
@@ -248,7 +248,7 @@ pub mod models {
     pub use thalweg_models::process::base::{AMOUNT, band as band_rows, bands as band_count, lay as add_to_ground};
     pub use thalweg_models::process::forest::{Forest, Tree};
     pub use thalweg_models::process::slopes::{
-        Bedding, Bounds, Guards, book_cut, carry_off, diffuse, limit as limit_slopes, reshape, settle,
+        Bedding, Bounds, Guards, diffuse, limit as limit_slopes, reshape, settle,
     };
     pub use thalweg_models::rocks::{ROCKS, Rock};
     pub use thalweg_noise::given::soils::strata::{Bed, Lie, lay as set_strata_lie, set as set_strata};
