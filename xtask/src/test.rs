@@ -51,9 +51,9 @@ pub fn long() -> Outcome {
         timed("the Python package", || wheel::test(&python)),
         timed("the npm package", || web::test_package(&python, list.tell(&mut program(wasm::node()?)))),
         timed("pages in browsers", || web::test_pages(&python, &mut program(wasm::node()?))),
-        timed("dependencies", || deny::check()),
+        timed("dependencies", deny::check),
         timed("readers, by the fuzzer", || fuzz::fuzz(&["--minutes", "14"])),
-        timed("a release", || release::release()),
+        timed("a release", release::release),
     ];
     let mut problems = problems(parts);
     problems.extend(list.end()?);
