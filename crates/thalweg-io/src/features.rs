@@ -11,17 +11,17 @@ use serde_json::{Map, Value, json};
 use super::place::{Place, unnamed};
 use super::{FilePath, atomic};
 use thalweg_core::terrain::{ChannelReach, Lake};
-use thalweg_core::{Error, Grid, Result};
+use thalweg_core::{Cell, Error, Grid, Result};
 
-/// A line or an area; places are rows and columns in cells, from the north-western corner.
+/// A line or an area, in cells from the north-western corner.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Geometry {
     /// A line through places.
-    Line(Vec<[f64; 2]>),
+    Line(Vec<Cell<f64>>),
     /// A line through places, each with its height in metres.
-    Profile(Vec<([f64; 2], f64)>),
+    Profile(Vec<(Cell<f64>, f64)>),
     /// Areas: each a ring round it, then rings round its holes; every ring ends where it began.
-    Area(Vec<Vec<Vec<[f64; 2]>>>),
+    Area(Vec<Vec<Vec<Cell<f64>>>>),
 }
 
 /// What a property may be.
@@ -151,7 +151,7 @@ fn reach_feature(reach: &ChannelReach) -> Feature {
         ("catchment_m2", Property::Real(reach.drainage_area)),
         ("downstream", Property::Count(reach.downstream)),
     ];
-    let line = reach.cells.iter().map(|cell| [cell.row, cell.col].map(|n| n as f64 + 0.5)).collect();
+    let line = reach.cells.iter().map(|cell| cell.map(|n| n as f64 + 0.5)).collect();
     Feature { shape: Geometry::Line(line), properties: own.into() }
 }
 
@@ -232,14 +232,14 @@ impl Geometry {
                 ("LineString", json!(points))
             }
             Self::Profile(points) => {
-                let point = |(at, height): &([f64; 2], f64)| {
+                let point = |(at, height): &(Cell<f64>, f64)| {
                     let [x, y] = place.at(*at);
                     [x, y, *height]
                 };
                 ("LineString", json!(points.iter().map(point).collect::<Vec<_>>()))
             }
             Self::Area(parts) => {
-                let ring = |ring: &Vec<[f64; 2]>| ring.iter().map(|at| place.at(*at)).collect::<Vec<_>>();
+                let ring = |ring: &Vec<Cell<f64>>| ring.iter().map(|at| place.at(*at)).collect::<Vec<_>>();
                 let parts: Vec<Vec<_>> = parts.iter().map(|rings| rings.iter().map(ring).collect()).collect();
                 match parts.as_slice() {
                     [rings] => ("Polygon", json!(rings)),
@@ -463,7 +463,7 @@ impl GeozeroGeometry for Placed<'_> {
 }
 
 impl Placed<'_> {
-    fn line<P: GeomProcessor>(&self, to: &mut P, points: &[[f64; 2]], alone: bool, number: usize) -> Answer<()> {
+    fn line<P: GeomProcessor>(&self, to: &mut P, points: &[Cell<f64>], alone: bool, number: usize) -> Answer<()> {
         to.linestring_begin(alone, points.len(), number)?;
         for (k, at) in points.iter().enumerate() {
             let [x, y] = self.place.at(*at);

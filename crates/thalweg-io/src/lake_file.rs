@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::features::{Collection, FEATURE, feature_end, lake_properties, name_of};
 use super::place::Place;
 use thalweg_core::terrain::Lake;
-use thalweg_core::{Error, Grid, Result};
+use thalweg_core::{Cell, Error, Grid, Result};
 
 /// Lakes written as they come, outlines by pieces, so that none is held: the bytes of [`save_lakes`](super::features::save_lakes) in
 /// GeoJSON.
@@ -50,7 +50,7 @@ impl<'a> LakeFile<'a> {
     ///
     /// # Errors
     /// What writing to `file` meets.
-    pub fn shore(&mut self, begins: bool, points: &[[f64; 2]]) -> Result<()> {
+    pub fn shore(&mut self, begins: bool, points: &[Cell<f64>]) -> Result<()> {
         let mut put = || {
             let mut before = match (self.line, begins) {
                 (true, true) => "],[",

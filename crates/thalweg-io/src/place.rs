@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::{geokeys, save};
-use thalweg_core::Grid;
+use thalweg_core::{Cell, Grid};
 
 /// Where cells lie.
 pub(super) struct Place {
@@ -26,17 +26,18 @@ impl Place {
         Self { transform: georeference.transform.unwrap_or(local), epsg: georeference.epsg(), is_local }
     }
 
-    /// Coordinates of a place given in rows and columns from the north-west corner.
-    pub fn at(&self, [i, j]: [f64; 2]) -> [f64; 2] {
+    /// Coordinates of a position that is given in cells from the north-west corner.
+    pub fn at(&self, position: impl Into<Cell<f64>>) -> [f64; 2] {
+        let Cell { row: i, col: j } = position.into();
         let t = self.transform;
         [t[0] + j * t[1] + i * t[2], t[3] + j * t[4] + i * t[5]]
     }
 
-    /// Rows and columns of coordinates.
-    pub fn back(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+    /// The position in cells of these coordinates.
+    pub fn back(&self, [x, y]: [f64; 2]) -> Cell<f64> {
         let t = self.transform;
         let (x, y, area) = (x - t[0], y - t[3], t[1] * t[5] - t[2] * t[4]);
-        [(y * t[1] - x * t[4]) / area, (x * t[5] - y * t[2]) / area]
+        Cell::new((y * t[1] - x * t[4]) / area, (x * t[5] - y * t[2]) / area)
     }
 }
 
@@ -50,7 +51,7 @@ pub(super) fn unnamed(path: &Path, grid: &Grid) -> Vec<String> {
 /// The cell (row, column) that holds the point (x, y) of the terrain's own coordinates, metres east and north of the corner of world
 /// cell (0, 0) if it has no others; `None` if it lies outside.
 pub fn cell_at(grid: &Grid, point: [f64; 2]) -> Option<[usize; 2]> {
-    let [i, j] = Place::of(grid).back(point);
+    let Cell { row: i, col: j } = Place::of(grid).back(point);
     let inside = |k: f64, n: usize| (k >= 0.0 && k < n as f64).then_some(k as usize);
     Some([inside(i, grid.rows())?, inside(j, grid.cols())?])
 }

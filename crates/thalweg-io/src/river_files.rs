@@ -13,7 +13,7 @@ use super::place::Place;
 use super::plain;
 use thalweg_core::base::memory;
 use thalweg_core::terrain::Lake;
-use thalweg_core::{Error, Field, Grid, Result, Size};
+use thalweg_core::{Cell, Error, Field, Grid, Result, Size};
 use thalweg_rivers::line_cells::walk;
 use thalweg_rivers::network::{ReachEnd, RiverKind, RiverReach};
 
@@ -128,26 +128,26 @@ struct LakeFeature {
 
 #[derive(Deserialize)]
 struct Line {
-    coordinates: Vec<Point>,
+    coordinates: Vec<Coordinates>,
 }
 
 /// The first two numbers of a point.
-struct Point([f64; 2]);
+struct Coordinates([f64; 2]);
 
-impl<'de> Deserialize<'de> for Point {
+impl<'de> Deserialize<'de> for Coordinates {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Pair;
         impl<'de> Visitor<'de> for Pair {
-            type Value = Point;
+            type Value = Coordinates;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a point, two numbers or more")
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Point, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Coordinates, A::Error> {
                 let mut next = |at| {
                     let number = numbers.next_element::<f64>()?;
                     number.ok_or_else(|| serde::de::Error::invalid_length(at, &"a point, two numbers or more"))
                 };
-                let point = Point([next(0)?, next(1)?]);
+                let point = Coordinates([next(0)?, next(1)?]);
                 while numbers.next_element::<IgnoredAny>()?.is_some() {}
                 Ok(point)
             }
@@ -196,7 +196,7 @@ struct LakeProperties {
 }
 
 impl ReachProperties {
-    fn written(self, line: &[Point], place: &Place) -> Result<RiverReach, String> {
+    fn written(self, line: &[Coordinates], place: &Place) -> Result<RiverReach, String> {
         let counts = [self.surfaces_m.len(), self.beds_m.len(), self.widths_m.len()];
         if line.len() < 2 || counts != [line.len(); 3] {
             let id = self.id;
@@ -208,7 +208,7 @@ impl ReachProperties {
             ));
         }
         // Coordinates of the earth bear a rounding that must not carry a place over the border of its cell.
-        let snapped = |place: [f64; 2]| place.map(|x| (x * SNAP).round() / SNAP);
+        let snapped = |place: Cell<f64>| place.map(|x| (x * SNAP).round() / SNAP);
         let end = ReachEnd::find(&self.ends).ok_or_else(|| {
             let (id, word) = (self.id, plain::clipped(&self.ends));
             format!("reach {id} ends in `{word}`; allowed are river, lake, sea, edge and outlet")
@@ -242,7 +242,7 @@ fn plausible(reach: &RiverReach, grid: &Grid) -> Result<(), String> {
     for (at, place) in reach.places.iter().enumerate() {
         let inside = |k: usize| (-MARGIN..=grid.size[k] as f64 + MARGIN).contains(&place[k]);
         if !inside(0) || !inside(1) {
-            let ([i, j], [rows, cols]) = (place, grid.size);
+            let (Cell { row: i, col: j }, [rows, cols]) = (place, grid.size);
             return Err(format!(
                 "reach {id} leaves the terrain at vertex {at}: row {i:.1}, column {j:.1} of {rows} × {cols} (rows × columns)"
             ));
@@ -287,7 +287,7 @@ fn crowded(reaches: &[RiverReach], grid: &Grid) -> Result<(), String> {
     let mut passes = Field::new(size, 0u16);
     for reach in reaches {
         let mut full = None;
-        let mut add = |cell: [i64; 2]| {
+        let mut add = |cell: Cell<i64>| {
             let [i, j] = [0, 1].map(|k| (cell[k] + MARGIN as i64).clamp(0, size[k] as i64 - 1) as usize);
             passes[(i, j)] += 1;
             if passes[(i, j)] > CROWD {
@@ -299,7 +299,7 @@ fn crowded(reaches: &[RiverReach], grid: &Grid) -> Result<(), String> {
             add(pair[0].map(|x| x.floor() as i64));
             walk(pair[0], pair[1], &mut add);
         }
-        if let Some([i, j]) = full {
+        if let Some(Cell { row: i, col: j }) = full {
             let id = reach.id;
             return Err(format!("has over {CROWD} stretches of river in the cell at row {i}, column {j} (reach {id})"));
         }
@@ -336,7 +336,10 @@ mod tests {
         let text = with(json!([[15.0, -25.0, 2.0], [295, -195]]), json!({"downstream": 7, "more": {"a": [1]}}));
         let reaches = parse_reaches(text.as_bytes(), &grid()).unwrap();
         let reach = &reaches[0];
-        assert_eq!((reach.places.clone(), reach.width.clone()), (vec![[2.5, 1.5], [19.5, 29.5]], vec![3.0, 4.5]));
+        assert_eq!(
+            (reach.places.clone(), reach.width.clone()),
+            (vec![Cell::new(2.5, 1.5), Cell::new(19.5, 29.5)], vec![3.0, 4.5])
+        );
         assert_eq!((reach.downstream, reach.lake_from, reach.end), (Some(7), None, ReachEnd::Edge));
         let lakes = br#"{"features": [{"properties": {"id": 3, "level_m": 5, "runoff_m3_s": 0.5},
                         "geometry": {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [0, 0]]]}}]}"#;

@@ -9,7 +9,7 @@ use super::apart::apart;
 use super::rivers::save_network;
 use super::{Draft, MapPixels, Saved, atomic, output, save_picture, save_world_file};
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Error, Field, Height, Result, Size, Terrain};
+use thalweg_core::{Cell, Error, Field, Height, Result, Size, Terrain};
 use thalweg_render::pictures::picture::{Picture, size_within};
 use thalweg_render::pictures::rivers::draw_lines;
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, shade};
@@ -180,7 +180,7 @@ pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
     let options = ShadeOptions { water, max_size: Some(SCREEN), ..ShadeOptions::default() };
     let mut map = shade(&drawn, &options)?;
     let pixels = [0, 1].map(|k| map.size()[k] as f64 / drawn.grid.size[k] as f64);
-    let place = |at: [f64; 2]| [0, 1].map(|k| (((at[k] - 0.5) / step[k] + 0.5) * pixels[k]) as f32);
+    let place = |at: Cell<f64>| [0, 1].map(|k| (((at[k] - 0.5) / step[k] + 0.5) * pixels[k]) as f32);
     let metres = network.cell * step[1] / pixels[1];
     let broad = (map.size()[0].max(map.size()[1]) as f64 / RIVER_MAP as f64).max(0.5);
     let ends = network.rivers.iter().filter_map(|run| run.vertices.last());

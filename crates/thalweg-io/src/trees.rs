@@ -161,7 +161,7 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
         let known = || KINDS.map(|kind| kind.name).join(", ");
         let named = cells.get(kind).and_then(forest::find).ok_or_else(|| wrong("kind", kind, &known()))?;
         let tall = number("height_m", height)?;
-        let Some((cell, part)) = Tree::placed(place.back([number("x", x)?, number("y", y)?]), grid.size) else {
+        let Some((cell, part)) = Tree::placed(place.back([number("x", x)?, number("y", y)?]).into(), grid.size) else {
             outside += 1;
             continue;
         };

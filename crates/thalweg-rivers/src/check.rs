@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use crate::line_cells::walk;
 use crate::network::{ReachEnd, RiverReach};
 use crate::tree::around;
-use thalweg_core::Field;
 use thalweg_core::terrain::Lake;
+use thalweg_core::{Cell, Field};
 
 /// All that was written. Fields are of the grid's size.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,7 +105,7 @@ impl RiverFiles {
         self.reaches.iter().enumerate().map(|(k, reach)| (reach.id, k)).collect()
     }
 
-    pub(super) fn cell(&self, place: [f64; 2]) -> [usize; 2] {
+    pub(super) fn cell(&self, place: Cell<f64>) -> [usize; 2] {
         [0, 1].map(|k| (place[k].max(0.0) as usize).min(self.ground.size()[k] - 1))
     }
 
@@ -202,7 +202,7 @@ impl RiverFiles {
     fn crossings(&self) -> Check {
         let mut check = Check::new("crosses no river");
         // Stretches by the cells that they pass.
-        let mut passed: HashMap<[i64; 2], Vec<(usize, usize)>> = HashMap::new();
+        let mut passed: HashMap<Cell<i64>, Vec<(usize, usize)>> = HashMap::new();
         for (k, reach) in self.reaches.iter().enumerate() {
             for (at, pair) in reach.places.windows(2).enumerate() {
                 passed.entry(pair[0].map(|x| x.floor() as i64)).or_default().push((k, at));
@@ -298,7 +298,7 @@ impl RiverFiles {
                 let [y, x] = [b[0] - a[0], b[1] - a[1]];
                 let length = (y * y + x * x).sqrt();
                 let high = [1.0, -1.0].iter().all(|side| {
-                    let bank = self.bank(reach, at, [side * x / length, -side * y / length]);
+                    let bank = self.bank(reach, at, Cell::new(side * x / length, -side * y / length));
                     bank.is_none_or(|ground| ground >= reach.surface[at] - CLOSE)
                 });
                 check.note(length <= 0.0 || high, || format!("reach {} at vertex {at}", reach.id));
@@ -308,7 +308,7 @@ impl RiverFiles {
     }
 
     /// The dry ground beside a vertex, if there is any before other water, the edge, or three cells.
-    fn bank(&self, reach: &RiverReach, at: usize, [y, x]: [f64; 2]) -> Option<f64> {
+    fn bank(&self, reach: &RiverReach, at: usize, Cell { row: y, col: x }: Cell<f64>) -> Option<f64> {
         let half = reach.width[at] / 2.0 / self.cell;
         let [rows, cols] = self.ground.size();
         let mut far = half;
@@ -347,7 +347,7 @@ impl RiverFiles {
 }
 
 /// Whether two stretches cross; touching is not crossing.
-pub(super) fn cross([p, q]: [[f64; 2]; 2], [u, v]: [[f64; 2]; 2]) -> bool {
-    let side = |a: [f64; 2], b: [f64; 2], c: [f64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+pub(super) fn cross([p, q]: [Cell<f64>; 2], [u, v]: [Cell<f64>; 2]) -> bool {
+    let side = |a: Cell<f64>, b: Cell<f64>, c: Cell<f64>| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
     side(p, q, u) * side(p, q, v) < 0.0 && side(u, v, p) * side(u, v, q) < 0.0
 }

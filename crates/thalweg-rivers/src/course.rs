@@ -6,7 +6,7 @@ use crate::route::Drained;
 use crate::tree::{NONE, Stem, Tree};
 use crate::{Design, Site};
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Edge, Field, Height};
+use thalweg_core::{Cell, Edge, Field, Height};
 
 /// Where a course ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,7 +26,7 @@ pub(super) struct Course {
     pub end: End,
     pub nodes: Vec<u32>,
     /// A place after the last node; of one that joins another it is that one's.
-    pub tail: Option<[f64; 2]>,
+    pub tail: Option<Cell<f64>>,
 }
 
 impl Course {
@@ -41,7 +41,7 @@ pub(super) fn cut(site: &Site<'_>, drained: &Drained, tree: &Tree, stems: &[Stem
     let mut courses: Vec<Course> = Vec::new();
     let mut in_course = vec![false; tree.cells.len()];
     for (number, stem) in stems.iter().enumerate() {
-        let mut push = |source, end, nodes: &[u32], tail: Option<[f64; 2]>| {
+        let mut push = |source, end, nodes: &[u32], tail: Option<Cell<f64>>| {
             let course = Course { stem: number as u32, source, end, nodes: nodes.to_vec(), tail };
             if course.len() > 1 {
                 nodes.iter().for_each(|node| in_course[*node as usize] = true);
@@ -84,18 +84,18 @@ pub(super) fn cut(site: &Site<'_>, drained: &Drained, tree: &Tree, stems: &[Stem
 }
 
 /// The middle of a node's cell.
-pub(super) fn centre(tree: &Tree, node: u32, site: &Site<'_>) -> [f64; 2] {
-    tree.cell(node, site.land.grid.cols()).map(|x| x as f64 + 0.5)
+pub(super) fn centre(tree: &Tree, node: u32, site: &Site<'_>) -> Cell<f64> {
+    Cell::from(tree.cell(node, site.land.grid.cols())).map(|x| x as f64 + 0.5)
 }
 
 /// How the river ends that leaves the land at cell `k`, and where its line ends.
-fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<[f64; 2]>) {
+fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<Cell<f64>>) {
     let grid = site.land.grid;
     let [rows, cols] = grid.size;
     let [i, j] = [k / cols, k % cols];
     if let Some(n) = drained.directions.next(k) {
         let cell = [n / cols, n % cols];
-        let tail = Some(cell.map(|x| x as f64 + 0.5));
+        let tail = Some(Cell::from(cell).map(|x| x as f64 + 0.5));
         match () {
             () if site.is_sea(n) => return (End::Sea, tail),
             () if site.land.outlets.contains(&cell) => return (End::Outlet, tail),
@@ -110,7 +110,7 @@ fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<[f64; 2]>) 
         [(i == 0, [0.0, x]), (j + 1 == cols, [y, cols as f64]), (i + 1 == rows, [rows as f64, x]), (j == 0, [y, 0.0])];
     let mut open = sides.iter().zip(grid.edges).filter(|((at, _), edge)| *at && *edge == Edge::Open);
     if let Some(((_, place), _)) = open.next() {
-        return (End::Edge, Some(*place));
+        return (End::Edge, Some(Cell::from(*place)));
     }
     let void = |[r, c]: [usize; 2]| site.is_void(r * cols + c);
     let beside_void = site.land.around(i, j).any(|(_, cell)| void(cell));
@@ -120,8 +120,8 @@ fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<[f64; 2]>) 
 /// What is known of each node beside its water: its place smoothed along the river, the river's direction and fall there, its
 /// width and its depth in metres.
 pub(super) struct Shape {
-    pub place: Vec<[f64; 2]>,
-    pub along: Vec<[f64; 2]>,
+    pub place: Vec<Cell<f64>>,
+    pub along: Vec<Cell<f64>>,
     pub slope: Vec<f64>,
     pub width: Vec<f64>,
     pub depth: Vec<f64>,
@@ -143,7 +143,7 @@ impl Chain<'_> {
     }
 
     /// The mean over up to `reach` nodes to either side, as many on one as on the other.
-    fn mean(&self, values: &[[f64; 2]], node: u32, reach: usize) -> [f64; 2] {
+    fn mean(&self, values: &[Cell<f64>], node: u32, reach: usize) -> Cell<f64> {
         let (mut sum, mut count) = (values[node as usize], 1.0);
         let [mut above, mut below] = [node; 2];
         for _ in 0..reach {
@@ -152,7 +152,7 @@ impl Chain<'_> {
                 break;
             }
             let (a, b) = (values[above as usize], values[below as usize]);
-            sum = [0, 1].map(|k| sum[k] + (a[k] + b[k]));
+            sum = Cell::from_axes(|k| sum[k] + (a[k] + b[k]));
             count += 2.0;
         }
         sum.map(|x| x / count)
@@ -179,7 +179,7 @@ pub(super) fn shape(site: &Site<'_>, design: &Design, filled: &Field<Height>, tr
     let width: Vec<f64> = nodes().map(|node| (design.width * discharge(node).sqrt()).min(widest)).collect();
     let depth = nodes().map(|node| (design.depth * libm::pow(discharge(node), 0.4)).min(1000.0)).collect();
     let reach = |node: u32| (width[node as usize] / cell).clamp(3.0, 30.0) as usize;
-    let mut place: Vec<[f64; 2]> = nodes().map(|node| centre(tree, node, site)).collect();
+    let mut place: Vec<Cell<f64>> = nodes().map(|node| centre(tree, node, site)).collect();
     for _ in 0..2 {
         place = nodes().map(|node| chain.mean(&place, node, reach(node))).collect();
     }
@@ -187,7 +187,7 @@ pub(super) fn shape(site: &Site<'_>, design: &Design, filled: &Field<Height>, tr
         let [a, b] = chain.ends(node, 2).map(|node| place[node as usize]);
         let [y, x] = [b[0] - a[0], b[1] - a[1]];
         let length = (y * y + x * x).sqrt();
-        if length > 0.0 { [y / length, x / length] } else { [0.0, 0.0] }
+        if length > 0.0 { Cell::new(y / length, x / length) } else { Cell::new(0.0, 0.0) }
     });
     let along = along.collect();
     let height = |node: u32| f64::from(filled[tree.cells[node as usize] as usize].0) / UNITS;

@@ -9,7 +9,7 @@ use crate::way;
 use crate::{Design, Site};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height};
+use thalweg_core::{Cell, Field, Height};
 
 /// Steeper rivers, and those to steeper coasts, keep to one bed.
 const GENTLE: f64 = 0.005;
@@ -70,7 +70,7 @@ pub(super) fn part(site: &Site<'_>, design: &Design, lakes: &Lakes, rivers: &mut
 /// Marks the cells that a run's line passes.
 fn take(taken: &mut Field<u32>, number: usize, river: &River) {
     let size = taken.size();
-    let mut mark = |cell: [i64; 2]| {
+    let mut mark = |cell: Cell<i64>| {
         if let Some(k) = index(size, cell).filter(|k| taken[*k] == 0) {
             taken[k] = number as u32 + 1;
         }
@@ -114,17 +114,17 @@ fn line(
     (parent, river): (usize, &River),
     at: usize,
     tangent: f64,
-) -> Option<Vec<[f64; 2]>> {
+) -> Option<Vec<Cell<f64>>> {
     let [rows, cols] = site.land.grid.size;
     let (from, mouth) = (river.vertices[at].place, river.vertices[river.vertices.len() - 1].place);
-    let unit = |[y, x]: [f64; 2]| {
+    let unit = |Cell { row: y, col: x }: Cell<f64>| {
         let length = (y * y + x * x).sqrt();
-        (length > 0.0).then(|| [y / length, x / length])
+        (length > 0.0).then(|| Cell::new(y / length, x / length))
     };
-    let away = |[y, x]: [f64; 2], tangent: f64| unit([y + tangent * x, x - tangent * y]);
-    let direct = unit([mouth[0] - from[0], mouth[1] - from[1]])?;
+    let away = |Cell { row: y, col: x }: Cell<f64>, tangent: f64| unit(Cell::new(y + tangent * x, x - tangent * y));
+    let direct = unit(Cell::from_axes(|k| mouth[k] - from[k]))?;
     let next = river.vertices[at + 1].place;
-    let first = away(unit([next[0] - from[0], next[1] - from[1]])?, 0.5 * tangent)?;
+    let first = away(unit(Cell::from_axes(|k| next[k] - from[k]))?, 0.5 * tangent)?;
     let then = away(direct, tangent)?;
     let way = ((mouth[0] - from[0]) * (mouth[0] - from[0]) + (mouth[1] - from[1]) * (mouth[1] - from[1])).sqrt();
     let [i, j] = river.vertices[at].cell(site.land.grid.size);
@@ -139,9 +139,9 @@ fn line(
     let mut steps = 0.0;
     while steps < 2.5 * way {
         let share = (steps / (way / 3.0)).min(1.0);
-        let [y, x] = unit([0, 1].map(|k| (1.0 - share) * first[k] + share * then[k]))?;
+        let Cell { row: y, col: x } = unit(Cell::from_axes(|k| (1.0 - share) * first[k] + share * then[k]))?;
         let before = places[places.len() - 1];
-        let place = [before[0] + y, before[1] + x];
+        let place = Cell::new(before.row + y, before.col + x);
         steps += 1.0;
         let mut end = None;
         let mut passes = true;
@@ -151,7 +151,7 @@ fn line(
             }
             match index(site.land.grid.size, cell) {
                 Some(k) if site.is_sea(k) => {
-                    end = Some([0, 1].map(|k| place[k].clamp(cell[k] as f64 + 0.25, cell[k] as f64 + 0.75)));
+                    end = Some(Cell::from_axes(|k| place[k].clamp(cell[k] as f64 + 0.25, cell[k] as f64 + 0.75)));
                 }
                 Some(k) => passes = site.land.ground[k] <= highest && !strange(k, steps > APART),
                 None => passes = false,
@@ -162,7 +162,7 @@ fn line(
         }
         places.push(end.unwrap_or(place));
         if end.is_some() {
-            let crosses = |a: &[[f64; 2]]| {
+            let crosses = |a: &[Cell<f64>]| {
                 let of = |b: &[Vertex]| cross([a[0], a[1]], [b[0].place, b[1].place]);
                 river.vertices.windows(2).any(of)
             };
@@ -179,7 +179,7 @@ fn arm(
     taken: &Field<u32>,
     (parent, river): (usize, &River),
     at: usize,
-    places: Vec<[f64; 2]>,
+    places: Vec<Cell<f64>>,
 ) -> River {
     let here = river.vertices[at];
     let (flow, area) = (here.flow / PART, here.area / PART);

@@ -3,7 +3,7 @@
 //! A mesh and a sampled texture have this ground, and a river must not lie under it either.
 
 use crate::network::Network;
-use thalweg_core::{Field, Height};
+use thalweg_core::{Cell, Field, Height};
 
 /// The four cells between whose middles a place lies, and their shares of the drawn heights there.
 pub(super) struct Stencil {
@@ -16,7 +16,7 @@ pub(super) struct Stencil {
 
 impl Stencil {
     /// That of a place (row and column, in cells); beyond the outermost middles the ground is level.
-    pub fn of([rows, cols]: [usize; 2], place: [f64; 2]) -> Self {
+    pub fn of([rows, cols]: [usize; 2], place: Cell<f64>) -> Self {
         let axis = |x: f64, n: usize| {
             let x = (x - 0.5).clamp(0.0, (n - 1) as f64);
             let low = (x as usize).min(n.saturating_sub(2));
@@ -54,7 +54,8 @@ impl Stencil {
 }
 
 /// The higher of the two drawn surfaces at a place, in units.
-pub fn height(ground: &Field<Height>, place: [f64; 2]) -> f64 {
+pub fn height(ground: &Field<Height>, place: impl Into<Cell<f64>>) -> f64 {
+    let place = place.into();
     Stencil::of(ground.size(), place).height(|k| Some(f64::from(ground[k].0))).unwrap_or(f64::NEG_INFINITY)
 }
 

@@ -6,7 +6,7 @@ use crate::network::{Mouth, River, RiverKind, Source, Vertex};
 use crate::tree::Tree;
 use crate::untangle::Line;
 use crate::{Design, Site, delta, shore, way};
-use thalweg_core::Height;
+use thalweg_core::{Cell, Height};
 
 /// By how much a river gets wider or narrower in a metre.
 pub const TAPER: f64 = 0.2;
@@ -22,7 +22,7 @@ pub(super) fn rivers(
     (courses, lines, floor): (&[Course], Vec<Line>, &[f64]),
     order: &[u32],
 ) -> Vec<River> {
-    let blank = |course: &Course, (place, along): ([f64; 2], f64)| {
+    let blank = |course: &Course, (place, along): (Cell<f64>, f64)| {
         let node = course.nodes[(along as usize).min(course.nodes.len() - 1)] as usize;
         Vertex {
             place,
@@ -38,12 +38,12 @@ pub(super) fn rivers(
             pool: [Height::ZERO; 2],
         }
     };
-    let mut places: Vec<Vec<([f64; 2], f64)>> = lines.iter().map(|line| line.places.clone()).collect();
+    let mut places: Vec<Vec<(Cell<f64>, f64)>> = lines.iter().map(|line| line.places.clone()).collect();
     joints(&lines, &mut places);
     shore::trim(courses, &lines, &lakes.cells, &mut places);
     let mut rivers: Vec<River> = Vec::with_capacity(lines.len());
     for (course, (line, places)) in courses.iter().zip(lines.iter().zip(&places)) {
-        let line_places: Vec<[f64; 2]> = places.iter().map(|(place, _)| *place).collect();
+        let line_places: Vec<Cell<f64>> = places.iter().map(|(place, _)| *place).collect();
         let [path, aside] =
             way::lay(&line_places, site.land.grid.size, |k| line.own.binary_search(&(k as u32)).is_ok());
         let mouth = match course.end {
@@ -82,7 +82,7 @@ pub(super) fn rivers(
 }
 
 /// Puts a place into each line where another joins it.
-fn joints(lines: &[Line], places: &mut [Vec<([f64; 2], f64)>]) {
+fn joints(lines: &[Line], places: &mut [Vec<(Cell<f64>, f64)>]) {
     for line in lines {
         let (Some((river, along)), Some((place, _))) = (line.joins, line.places.last()) else { continue };
         let places = &mut places[river as usize];
@@ -94,7 +94,7 @@ fn joints(lines: &[Line], places: &mut [Vec<([f64; 2], f64)>]) {
 }
 
 /// Sums discharges and catchments along runs.
-fn fill(tree: &Tree, courses: &[Course], places: &[Vec<([f64; 2], f64)>], order: &[u32], rivers: &mut [River]) {
+fn fill(tree: &Tree, courses: &[Course], places: &[Vec<(Cell<f64>, f64)>], order: &[u32], rivers: &mut [River]) {
     for k in order.iter().map(|k| *k as usize) {
         let (course, places) = (&courses[k], &places[k]);
         let vertices = &mut rivers[k].vertices;

@@ -3,9 +3,10 @@
 use crate::check::cross;
 use crate::line_cells::{index, nearest, walk};
 use crate::untangle::{Claims, Line, kept_off};
+use thalweg_core::Cell;
 
 /// A place of a line, and how far along that is.
-type Place = ([f64; 2], f64);
+type Place = (Cell<f64>, f64);
 
 /// How often a joint is drawn nearer to where the line comes to the other.
 const NEARER: usize = 4;
@@ -14,7 +15,7 @@ const NEARER: usize = 4;
 const MARGIN: f64 = 1.0 / 1024.0;
 
 /// The shares of the way from `a` to `b` between which it lies well inside a cell.
-fn inside(a: [f64; 2], b: [f64; 2], cell: [i64; 2]) -> Option<[f64; 2]> {
+fn inside(a: Cell<f64>, b: Cell<f64>, cell: Cell<i64>) -> Option<[f64; 2]> {
     let [mut low, mut high] = [0.0f64, 1.0f64];
     for k in 0..2 {
         let (near, far) = (cell[k] as f64 + MARGIN, (cell[k] + 1) as f64 - MARGIN);
@@ -62,7 +63,7 @@ impl Claims<'_> {
                 }
                 (place, there) = (nearer, joined);
             }
-            place = kept_off([0, 1].map(|k| (place[k], size[k])));
+            place = kept_off(place, size);
             passed.clear();
             walk(from, place, |cell| passed.extend(index(size, cell)));
             // Where that leads back over the line's own way, it has gone too far.
@@ -106,23 +107,23 @@ impl Claims<'_> {
 
     /// Whether a stretch of the line that is joined at a node lies near to there.
     fn is_near(&self, node: u32, stretch: &[Place]) -> bool {
-        let [y, x] = self.layout.shift[node as usize];
+        let Cell { row: y, col: x } = self.layout.shift[node as usize];
         let window = 8.0 + 2.0 * (y * y + x * x).sqrt();
         let at = f64::from(self.home[node as usize].1);
         stretch.iter().any(|(_, along)| (along - at).abs() <= window)
     }
 
     /// The point nearest to `from` on the line that is joined at a node, within one of its cells, and how far along that is.
-    fn joint_in(&self, node: u32, from: [f64; 2], cell: [i64; 2]) -> Option<([f64; 2], f64)> {
+    fn joint_in(&self, node: u32, from: Cell<f64>, cell: Cell<i64>) -> Option<(Cell<f64>, f64)> {
         let laid = self.laid.get(self.home[node as usize].0 as usize)?;
         let (begins, ends) = (laid.first()?.1, laid.last()?.1);
-        let mut best: Option<(f64, [f64; 2], f64)> = None;
+        let mut best: Option<(f64, Cell<f64>, f64)> = None;
         for pair in laid.windows(2).filter(|pair| self.is_near(node, pair)) {
             let (a, b) = (pair[0].0, pair[1].0);
             let Some([low, high]) = inside(a, b, cell) else { continue };
             let (t, _) = nearest(from, a, b);
             let t = t.clamp(low, high);
-            let place = [0, 1].map(|k| a[k] + t * (b[k] - a[k]));
+            let place = Cell::from_axes(|k| a[k] + t * (b[k] - a[k]));
             let there = pair[0].1 + t * (pair[1].1 - pair[0].1);
             let [dy, dx] = [0, 1].map(|k| place[k] - from[k]);
             let square = dy * dy + dx * dx;
@@ -134,14 +135,14 @@ impl Claims<'_> {
     }
 
     /// The point nearest to `from` on the line that is joined at a node, and how far along that is.
-    fn joint(&self, node: u32, from: [f64; 2]) -> Option<([f64; 2], f64)> {
+    fn joint(&self, node: u32, from: Cell<f64>) -> Option<(Cell<f64>, f64)> {
         let laid = self.laid.get(self.home[node as usize].0 as usize)?;
         let (first, last) = (laid.first()?, laid.last()?);
         let mut best = (f64::INFINITY, last.0, last.1);
         for pair in laid.windows(2).filter(|pair| self.is_near(node, pair)) {
             let (t, square) = nearest(from, pair[0].0, pair[1].0);
             if square < best.0 {
-                let place = [0, 1].map(|k| pair[0].0[k] + t * (pair[1].0[k] - pair[0].0[k]));
+                let place = Cell::from_axes(|k| pair[0].0[k] + t * (pair[1].0[k] - pair[0].0[k]));
                 best = (square, place, pair[0].1 + t * (pair[1].1 - pair[0].1));
             }
         }
@@ -150,7 +151,7 @@ impl Claims<'_> {
         Some(match laid[..] {
             _ if first.1 < there && there < last.1 => (place, there),
             [only] => only,
-            [a, b] => ([0, 1].map(|k| (a.0[k] + b.0[k]) / 2.0), (a.1 + b.1) / 2.0),
+            [a, b] => (Cell::from_axes(|k| (a.0[k] + b.0[k]) / 2.0), (a.1 + b.1) / 2.0),
             _ if there >= last.1 => laid[laid.len() - 2],
             _ => laid[1],
         })

@@ -9,7 +9,7 @@ use crate::way::{Caps, Station};
 use crate::{Design, Site};
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height};
+use thalweg_core::{Cell, Field, Height};
 
 /// Water stands below its banks by so much of its depth.
 const FREEBOARD: f64 = 0.15;
@@ -58,7 +58,7 @@ pub(super) fn around(
     };
     for i in span(0, rows) {
         for j in span(1, cols) {
-            let (t, square) = nearest([i as f64 + 0.5, j as f64 + 0.5], a, b);
+            let (t, square) = nearest(Cell::new(i as f64 + 0.5, j as f64 + 0.5), a, b);
             if square <= reach * reach {
                 visit(i, j, t, square.sqrt());
             }
@@ -219,7 +219,7 @@ fn parted(network: &Network, number: usize) -> Option<Parted> {
     let own = river.path.first().map_or(0, |(_, vertex)| *vertex as usize).min(river.vertices.len() - 1);
     let mut along = from;
     for pair in river.vertices[..=own].windows(2) {
-        walk(pair[0].place, pair[1].place, |[i, j]| {
+        walk(pair[0].place, pair[1].place, |Cell { row: i, col: j }| {
             let k = i * network.size[1] as i64 + j;
             if let Some((_, vertex)) = parent.cells().find(|(cell, _)| *cell as i64 == k) {
                 let [surface, bed] = parent.vertices[vertex].pool;

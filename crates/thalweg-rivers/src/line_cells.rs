@@ -1,12 +1,15 @@
 //! The cells that a line passes, one after the other.
 
+use thalweg_core::Cell;
+
 /// How near to a corner a way goes through it, as a share of the way: more than the rounding of a place in a file, 1e-7 of a cell.
 const CORNER: f64 = 1e-6;
 
-/// Calls `visit` with the cells (row, column) that the straight way from `from` to `to` passes, from the second one on; places
-/// are in cells. Straight through a corner, or nearer to it than a file keeps, it goes to the cell across, by none of the two beside.
-pub fn walk(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2])) {
-    let cell = |place: [f64; 2]| place.map(|x| x.floor() as i64);
+/// Calls `visit` with the cells that the straight line from `from` to `to` passes, from the second one on; positions are in
+/// cells. Straight through a corner, or nearer to it than a file keeps, it goes to the cell across, by none of the two beside.
+pub fn walk(from: impl Into<Cell<f64>>, to: impl Into<Cell<f64>>, mut visit: impl FnMut(Cell<i64>)) {
+    let (from, to) = (from.into(), to.into());
+    let cell = |place: Cell<f64>| place.map(|x| x.floor() as i64);
     let (mut at, end) = (cell(from), cell(to));
     let along = [to[0] - from[0], to[1] - from[1]];
     // Shares of the way to the next border across each axis, and between two of them.
@@ -37,7 +40,7 @@ pub fn walk(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2])) {
 }
 
 /// The index of a cell, if it lies in a field of that size.
-pub(super) fn index([rows, cols]: [usize; 2], [i, j]: [i64; 2]) -> Option<usize> {
+pub(super) fn index([rows, cols]: [usize; 2], Cell { row: i, col: j }: Cell<i64>) -> Option<usize> {
     let inside = i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols;
     inside.then(|| i as usize * cols + j as usize)
 }
@@ -59,7 +62,8 @@ pub(super) fn thinned<T: Copy>(path: &[(u32, T)], cols: usize) -> Vec<(u32, T)> 
 }
 
 /// The point of the way from `a` to `b` that is nearest to `p`, as a share of the way, and the square of its distance.
-pub fn nearest(p: [f64; 2], a: [f64; 2], b: [f64; 2]) -> (f64, f64) {
+pub fn nearest(p: impl Into<Cell<f64>>, a: impl Into<Cell<f64>>, b: impl Into<Cell<f64>>) -> (f64, f64) {
+    let (p, a, b) = (p.into(), a.into(), b.into());
     let along = [b[0] - a[0], b[1] - a[1]];
     let from = [p[0] - a[0], p[1] - a[1]];
     let square = along[0] * along[0] + along[1] * along[1];
@@ -79,7 +83,7 @@ mod tests {
             let key = Key::new(n, "walk");
             let [a, b] = [0, 1].map(|end| [0, 1].map(|k| 12.0 * key.and(end).and(k).unit()));
             let mut seen = vec![a.map(|x| x as i64)];
-            walk(a, b, |cell| seen.push(cell));
+            walk(a, b, |cell| seen.push(<[i64; 2]>::from(cell)));
             assert_eq!(seen[seen.len() - 1], b.map(|x| x as i64));
             assert!(seen.windows(2).all(|pair| pair[0][0].abs_diff(pair[1][0]) + pair[0][1].abs_diff(pair[1][1]) == 1));
             // A thousand points on the way lie in the cells passed, in their order.

@@ -7,7 +7,7 @@ use crate::tree::Tree;
 use crate::{Design, Site};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height, Point};
+use thalweg_core::{Cell, Field, Height, Point};
 use thalweg_noise::waves::Waves;
 
 /// Wavelength of bends in widths (Leopold & Wolman 1960, doi:10.1130/0016-7606(1960)71[769:RM]2.0.CO;2: 10 to 14).
@@ -25,7 +25,7 @@ const CELLS: [f64; 2] = [4.0, 8.0];
 /// Where nodes go, and how broad the level floor of their valley is.
 pub(super) struct Bends {
     /// Rows and columns from a cell's middle.
-    pub shift: Vec<[f64; 2]>,
+    pub shift: Vec<Cell<f64>>,
     /// Metres to either side; the lesser one.
     pub floor: Vec<f64>,
 }
@@ -46,7 +46,7 @@ pub(super) fn bends(
     let waves = Waves::new(key);
     let n = tree.cells.len();
     let floor: Vec<f64> = (0..n).map(|node| floor(site, filled, (tree, lakes, shape), node)).collect();
-    let mut shift = vec![[0.0; 2]; n];
+    let mut shift = vec![Cell::new(0.0, 0.0); n];
     // What bends add, by which those that join are carried along.
     let mut bend = vec![[0.0; 2]; n];
     for course in courses {
@@ -68,16 +68,17 @@ pub(super) fn bends(
                 held = held.min(apart(count - 1 - at));
             }
             if belt * seen > 0.0 {
-                let [y, x] = shape.place[node];
-                let place = [(y + grid.origin[0] as f64) * grid.cell, (x + grid.origin[1] as f64) * grid.cell];
-                across[at] = belt * seen * held * wave(&waves, place, wavelength) / grid.cell;
+                let Cell { row: y, col: x } = shape.place[node];
+                let point =
+                    Point { x: (x + grid.origin[1] as f64) * grid.cell, y: (y + grid.origin[0] as f64) * grid.cell };
+                across[at] = belt * seen * held * wave(&waves, point, wavelength) / grid.cell;
             }
         }
         for _ in 0..2 {
             across = eased(&across);
         }
         for (at, node) in course.nodes.iter().enumerate() {
-            let [y, x] = shape.along[*node as usize];
+            let Cell { row: y, col: x } = shape.along[*node as usize];
             bend[*node as usize] = [across[at] * x, -across[at] * y];
         }
         if let End::Joins(node) = course.end {
@@ -96,7 +97,7 @@ pub(super) fn bends(
         for node in &course.nodes {
             let raw = centre(tree, *node, site);
             let node = *node as usize;
-            shift[node] = [0, 1].map(|k| shape.place[node][k] - raw[k] + bend[node][k]);
+            shift[node] = Cell::from_axes(|k| shape.place[node][k] - raw[k] + bend[node][k]);
         }
     }
     Bends { shift, floor }
@@ -110,9 +111,9 @@ fn eased(values: &[f64]) -> Vec<f64> {
 }
 
 /// How far to the left or right a place goes, about −1 to 1: a noise whose bends are `wavelength` metres long.
-fn wave(waves: &Waves, [y, x]: [f64; 2], wavelength: f64) -> f64 {
+fn wave(waves: &Waves, point: Point, wavelength: f64) -> f64 {
     // A bend to either side takes some two lattice units.
-    (2.4 * waves.at(Point { x, y }, wavelength.max(1e-3) / 2.0)).clamp(-1.4, 1.4)
+    (2.4 * waves.at(point, wavelength.max(1e-3) / 2.0)).clamp(-1.4, 1.4)
 }
 
 /// Metres to either side of a node over which the ground stays about as low as its valley floor.
@@ -121,8 +122,8 @@ fn floor(site: &Site<'_>, filled: &Field<Height>, (tree, lakes, shape): (&Tree, 
     let [rows, cols] = site.land.grid.size;
     let here = filled[tree.cells[node] as usize];
     let rise = (1.5 * shape.depth[node]).max(1.5) * UNITS;
-    let [y, x] = shape.place[node];
-    let [along_y, along_x] = shape.along[node];
+    let Cell { row: y, col: x } = shape.place[node];
+    let Cell { row: along_y, col: along_x } = shape.along[node];
     let far = (8.0 * shape.width[node] / cell).clamp(2.0, 64.0);
     let side = |sign: f64| {
         let mut reach = 0.0;

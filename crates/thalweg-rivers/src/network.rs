@@ -1,7 +1,7 @@
 //! [`Network`]: rivers as lines, lakes as levels.
 
 use thalweg_core::terrain::{ReachId, strahler_order};
-use thalweg_core::{Field, Height};
+use thalweg_core::{Cell, Field, Height};
 pub use thalweg_flow::accumulate::SHARES;
 
 /// Parts to a cubic metre a second, 2³⁶, in which discharges are counted: sums of them are exact.
@@ -12,7 +12,7 @@ pub const FLOW: f64 = 68_719_476_736.0;
 #[non_exhaustive]
 pub struct Vertex {
     /// Row and column in cells; cell (i, j) reaches from i to i + 1 and from j to j + 1.
-    pub place: [f64; 2],
+    pub place: Cell<f64>,
     /// Discharge in parts of 1 m³/s ([`FLOW`] to one). Of sampled rivers it is the drainage, a number of points, in the same parts.
     pub flow: i64,
     /// Catchment in parts of a cell ([`SHARES`] to one).
@@ -264,7 +264,7 @@ pub struct RiverReach {
     pub downstream: Option<ReachId>,
     /// Row and column in cells from the north-west corner; cell (i, j) reaches from i to i + 1 and from j to j + 1. At
     /// least two.
-    pub places: Vec<[f64; 2]>,
+    pub places: Vec<Cell<f64>>,
     /// Levels of the water in metres.
     pub surface: Vec<f64>,
     /// Levels of the bed in metres.

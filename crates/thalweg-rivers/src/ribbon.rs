@@ -2,7 +2,7 @@
 
 use crate::drawn;
 use crate::network::{Mouth, Network, River};
-use thalweg_core::{Field, Height};
+use thalweg_core::{Cell, Field, Height};
 
 /// How far inside its last cell of water a ribbon, or a lake's sheet, ends, in widths of a cell.
 pub const MARGIN: f64 = 1.0 / 1024.0;
@@ -17,7 +17,7 @@ const STEP: f64 = 1.0 / 16.0;
 /// There is a list for each of [`Network::rivers`], and in it for each vertex left and right, facing downstream. `numbers` is for each cell
 /// one more than the index of the run whose water it is, else 0, and `ground` the ground with its beds, as a
 /// [`Carved`](crate::Carved) has both.
-pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Vec<Vec<[[f64; 2]; 2]>> {
+pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Vec<Vec<[Cell<f64>; 2]>> {
     let wet = |k: usize| numbers[k] > 0 || network.lake[k] > 0;
     let sides = |river: &River| {
         let drowned = |k: usize| river.mouth == Mouth::Sea && river.base.is_some_and(|sea| ground[k] <= sea);
@@ -30,7 +30,8 @@ pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
             let half = vertex.width / 2.0 / network.cell;
             // To the left as it flows, then to the right: rows grow southward.
             [-1.0, 1.0].map(|side| {
-                let to = [vertex.place[0] + side * half * x / length, vertex.place[1] - side * half * y / length];
+                let to =
+                    Cell::new(vertex.place.row + side * half * x / length, vertex.place.col - side * half * y / length);
                 let holds = |k: usize| (wet(k) || drowned(k)) && ground[k] <= vertex.surface;
                 let end = reached(network.size, vertex.place, to, holds);
                 let level = f64::from(vertex.surface.0);
@@ -48,8 +49,8 @@ pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
 }
 
 /// How far on the way from a place to another all of it shows, if the first place does.
-pub fn shore(from: [f64; 2], to: [f64; 2], shows: impl Fn([f64; 2]) -> bool) -> [f64; 2] {
-    let at = |t: f64| [0, 1].map(|k| from[k] + t * (to[k] - from[k]));
+pub fn shore(from: Cell<f64>, to: Cell<f64>, shows: impl Fn(Cell<f64>) -> bool) -> Cell<f64> {
+    let at = |t: f64| Cell::from_axes(|k| from[k] + t * (to[k] - from[k]));
     let span = (to[0] - from[0]).abs().max((to[1] - from[1]).abs());
     let steps = (span / STEP).ceil().max(4.0);
     let Some(first) = (1..=steps as usize).find(|step| !shows(at(*step as f64 / steps))) else { return to };
@@ -62,9 +63,9 @@ pub fn shore(from: [f64; 2], to: [f64; 2], shows: impl Fn([f64; 2]) -> bool) -> 
 }
 
 /// How far on the way from a place to another the cells hold water, if the first one does.
-fn reached(size: [usize; 2], from: [f64; 2], to: [f64; 2], holds: impl Fn(usize) -> bool) -> [f64; 2] {
-    let at = |t: f64| [0, 1].map(|k| from[k] + t * (to[k] - from[k]));
-    let cell = |place: [f64; 2]| place.map(|x| x.floor() as i64);
+fn reached(size: [usize; 2], from: Cell<f64>, to: Cell<f64>, holds: impl Fn(usize) -> bool) -> Cell<f64> {
+    let at = |t: f64| Cell::from_axes(|k| from[k] + t * (to[k] - from[k]));
+    let cell = |place: Cell<f64>| place.map(|x| x.floor() as i64);
     let along = [to[0] - from[0], to[1] - from[1]];
     let span = along[0].abs().max(along[1].abs());
     let mut here = cell(from);
@@ -104,7 +105,7 @@ pub fn share(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
             for i in span(0, rows) {
                 for j in span(1, cols) {
                     if numbers[(i, j)] > 0 {
-                        covered[(i, j)] += area(&quad, [i as f64, j as f64]);
+                        covered[(i, j)] += area(&quad, Cell::new(i as f64, j as f64));
                     }
                 }
             }
@@ -114,17 +115,17 @@ pub fn share(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
 }
 
 /// The area of a polygon within a cell (Sutherland & Hodgman 1974, doi:10.1145/360767.360802).
-fn area(polygon: &[[f64; 2]], low: [f64; 2]) -> f64 {
+fn area(polygon: &[Cell<f64>], low: Cell<f64>) -> f64 {
     let mut points = polygon.to_vec();
     for (axis, border, sign) in [(0, low[0], 1.0), (0, low[0] + 1.0, -1.0), (1, low[1], 1.0), (1, low[1] + 1.0, -1.0)] {
-        let depth = |p: [f64; 2]| sign * (p[axis] - border);
+        let depth = |p: Cell<f64>| sign * (p[axis] - border);
         let mut kept = Vec::with_capacity(points.len() + 1);
         for (n, p) in points.iter().enumerate() {
             let before = points[(n + points.len() - 1) % points.len()];
             let (a, b) = (depth(before), depth(*p));
             if (a < 0.0) != (b < 0.0) {
                 let t = a / (a - b);
-                kept.push([0, 1].map(|k| before[k] + t * (p[k] - before[k])));
+                kept.push(Cell::from_axes(|k| before[k] + t * (p[k] - before[k])));
             }
             if b >= 0.0 {
                 kept.push(*p);
@@ -145,22 +146,22 @@ mod tests {
 
     #[test]
     fn areas_within_a_cell() {
-        let square = [[0.5, 0.5], [0.5, 2.5], [2.5, 2.5], [2.5, 0.5]];
+        let square = [[0.5, 0.5], [0.5, 2.5], [2.5, 2.5], [2.5, 0.5]].map(Cell::from);
         for (low, expected) in [([0.0, 0.0], 0.25), ([1.0, 1.0], 1.0), ([0.0, 1.0], 0.5), ([3.0, 0.0], 0.0)] {
-            assert!((area(&square, low) - expected).abs() < 1e-12);
+            assert!((area(&square, low.into()) - expected).abs() < 1e-12);
         }
         let triangle = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]];
-        assert!((area(&triangle, [0.0, 0.0]) - 0.5).abs() < 1e-12);
+        assert!((area(&triangle.map(Cell::from), Cell::new(0.0, 0.0)) - 0.5).abs() < 1e-12);
     }
 
     #[test]
     fn ways_end_where_cells_hold_no_water() {
         let size = [3, 6];
-        assert_eq!(reached(size, [1.5, 0.5], [1.5, 2.5], |_| true), [1.5, 2.5]);
-        let [y, x] = reached(size, [1.5, 0.5], [1.5, 4.5], |k| k % 6 < 3);
+        assert_eq!(reached(size, [1.5, 0.5].into(), [1.5, 2.5].into(), |_| true), [1.5, 2.5].into());
+        let Cell { row: y, col: x } = reached(size, [1.5, 0.5].into(), [1.5, 4.5].into(), |k| k % 6 < 3);
         assert!(y == 1.5 && (2.99..3.0).contains(&x), "{x}");
-        assert_eq!(reached(size, [1.5, 0.5], [1.5, 4.5], |_| false), [1.5, 0.5]);
-        let [_, x] = reached(size, [1.5, 4.5], [1.5, 9.5], |_| true);
+        assert_eq!(reached(size, [1.5, 0.5].into(), [1.5, 4.5].into(), |_| false), [1.5, 0.5].into());
+        let Cell { col: x, .. } = reached(size, [1.5, 4.5].into(), [1.5, 9.5].into(), |_| true);
         assert!((5.99..6.0).contains(&x), "{x}");
     }
 }

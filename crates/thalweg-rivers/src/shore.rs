@@ -3,19 +3,19 @@
 use crate::course::Course;
 use crate::network::Source;
 use crate::untangle::Line;
-use thalweg_core::Field;
+use thalweg_core::{Cell, Field};
 
 /// How far beyond the shore the first place lies, as a share of the first stretch.
 const BEYOND: f64 = 1.0 / 1024.0;
 
 /// Lets the lines of rivers that come out of lakes begin at the shore: within the lake there is no bed of theirs.
-pub(super) fn trim(courses: &[Course], lines: &[Line], lake: &Field<u32>, places: &mut [Vec<([f64; 2], f64)>]) {
+pub(super) fn trim(courses: &[Course], lines: &[Line], lake: &Field<u32>, places: &mut [Vec<(Cell<f64>, f64)>]) {
     let [rows, cols] = lake.size();
     let mut joined = vec![f64::INFINITY; lines.len()];
     for (river, along) in lines.iter().filter_map(|line| line.joins) {
         joined[river as usize] = joined[river as usize].min(along);
     }
-    let wet = |[y, x]: [f64; 2]| {
+    let wet = |Cell { row: y, col: x }: Cell<f64>| {
         let inside = y >= 0.0 && x >= 0.0 && y < rows as f64 && x < cols as f64;
         inside && lake[(y as usize, x as usize)] > 0
     };
@@ -28,7 +28,7 @@ pub(super) fn trim(courses: &[Course], lines: &[Line], lake: &Field<u32>, places
         let Some(first) = first.filter(|at| wet(places[*at].0) && places[*at].1 < joined[number]) else { continue };
         places.drain(..first);
         let (from, to) = (places[0].0, places[1].0);
-        let at = |t: f64| [0, 1].map(|k| from[k] + t * (to[k] - from[k]));
+        let at = |t: f64| Cell::from_axes(|k| from[k] + t * (to[k] - from[k]));
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..40 {
             let middle = (low + high) / 2.0;

@@ -5,6 +5,7 @@
 //! is drawn are the river's own, and none of them stands higher than the line where it passes them last.
 
 use std::collections::BTreeMap;
+use thalweg_core::Cell;
 
 use crate::Site;
 use crate::drawn::Stencil;
@@ -67,7 +68,7 @@ fn beside(river: &River, size: [usize; 2], cell: f64, mut visit: impl FnMut(usiz
         for step in 1..=steps as usize {
             let t = step as f64 / steps;
             for side in [0.0, across, -across] {
-                let place = [before[0] + t * y - side * x, before[1] + t * x + side * y];
+                let place = Cell::new(before.row + t * y - side * x, before.col + t * x + side * y);
                 Stencil::of(size, place).heavier(LIGHT).for_each(|k| visit(k, at as u32));
             }
         }

@@ -12,7 +12,7 @@ use crate::network::Source;
 use crate::tree::{NONE, Tree, around};
 use crate::way::stretch;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height};
+use thalweg_core::{Cell, Field, Height, Size};
 
 /// Tries after which all lines are left unbent.
 const TRIES: usize = 40;
@@ -29,7 +29,7 @@ const LEAST: f64 = 0.01;
 /// A line on its cells.
 pub(super) struct Line {
     /// Places, and how far along the course's nodes each is.
-    pub places: Vec<([f64; 2], f64)>,
+    pub places: Vec<(Cell<f64>, f64)>,
     /// Its cells downstream, and how far along each is entered.
     pub path: Vec<(u32, f64)>,
     /// All cells that are its own, in rising order.
@@ -46,7 +46,7 @@ pub(super) struct Layout<'a> {
     pub lakes: &'a Lakes,
     pub courses: &'a [Course],
     /// Rows and columns by which each node would be moved.
-    pub shift: &'a [[f64; 2]],
+    pub shift: &'a [Cell<f64>],
 }
 
 /// The lines of all courses, and at how many places they still meet what they must not.
@@ -88,9 +88,9 @@ pub(super) struct Claims<'a> {
     /// Numbers of places where lines meet what they must not.
     pub(super) conflicts: Vec<u32>,
     /// For each course the last stretches of those that have joined it, and how far along.
-    pub(super) joints: Vec<Vec<([[f64; 2]; 2], f64)>>,
+    pub(super) joints: Vec<Vec<([Cell<f64>; 2], f64)>>,
     /// Lines that are laid, in the order of courses.
-    pub(super) laid: Vec<Vec<([f64; 2], f64)>>,
+    pub(super) laid: Vec<Vec<(Cell<f64>, f64)>>,
 }
 
 /// How the line goes on from a cell.
@@ -101,10 +101,13 @@ enum Step {
 }
 
 /// A place that is not so near to a border between cells that its rounding in a file could carry it over; on the edge itself it stays.
-pub(super) fn kept_off(place: [(f64, usize); 2]) -> [f64; 2] {
-    place.map(|(x, cells)| match x.floor() {
-        _ if x <= 0.0 || x >= cells as f64 => x,
-        cell => x.clamp(cell + OFF, cell + 1.0 - OFF),
+pub(super) fn kept_off(place: Cell<f64>, size: Size) -> Cell<f64> {
+    Cell::from_axes(|axis| {
+        let x = place[axis];
+        match x.floor() {
+            _ if x <= 0.0 || x >= size[axis] as f64 => x,
+            cell => x.clamp(cell + OFF, cell + 1.0 - OFF),
+        }
     })
 }
 
@@ -141,30 +144,30 @@ impl<'a> Claims<'a> {
     }
 
     /// Where place `at` of a course is by now.
-    fn place(&self, course: usize, at: usize) -> [f64; 2] {
+    fn place(&self, course: usize, at: usize) -> Cell<f64> {
         let Course { nodes, tail, end, .. } = &self.layout.courses[course];
         match (nodes.get(at), tail, end) {
             (Some(node), _, _) => {
                 let share = self.share[self.first[course] as usize + at];
                 let (raw, shift) =
                     (centre(self.layout.tree, *node, self.layout.site), self.layout.shift[*node as usize]);
-                [0, 1].map(|k| raw[k] + share * shift[k])
+                Cell::from_axes(|k| raw[k] + share * shift[k])
             }
             (None, Some(tail), _) => *tail,
             (None, None, End::Joins(node)) => {
                 let (other, at) = self.home[*node as usize];
                 self.place(other as usize, at as usize)
             }
-            _ => [0.0; 2],
+            _ => Cell::default(),
         }
     }
 
     /// The places of a course with their corners cut (Chaikin 1974, doi:10.1016/0146-664X(74)90028-8).
-    fn drawn(&self, course: usize) -> Vec<([f64; 2], f64)> {
-        let places: Vec<[f64; 2]> = (0..self.layout.courses[course].len()).map(|at| self.place(course, at)).collect();
+    fn drawn(&self, course: usize) -> Vec<(Cell<f64>, f64)> {
+        let places: Vec<Cell<f64>> = (0..self.layout.courses[course].len()).map(|at| self.place(course, at)).collect();
         let mix = |at: usize, share: f64| {
             let (a, b) = (places[at], places[at + 1]);
-            ([0, 1].map(|k| a[k] + share * (b[k] - a[k])), at as f64 + share)
+            (Cell::from_axes(|k| a[k] + share * (b[k] - a[k])), at as f64 + share)
         };
         let last = places.len() - 1;
         let mut line = vec![(places[0], 0.0)];
@@ -175,14 +178,14 @@ impl<'a> Claims<'a> {
         }
         line.push((places[last], last as f64));
         let size = self.cells.size();
-        line.into_iter().map(|(place, along)| (kept_off([0, 1].map(|k| (place[k], size[k]))), along)).collect()
+        line.into_iter().map(|(place, along)| (kept_off(place, size), along)).collect()
     }
 
     /// Lays a course's line as far as to its end, claims its cells, and notes conflicts.
     fn lay(&mut self, course: usize) -> Line {
         let drawn = self.drawn(course);
         let mut line = Line { places: Vec::new(), path: Vec::new(), own: Vec::new(), joins: None };
-        let cell = |place: [f64; 2]| place.map(|x| x.floor() as i64);
+        let cell = |place: Cell<f64>| place.map(|x| x.floor() as i64);
         'line: for (n, (place, along)) in drawn.iter().enumerate() {
             let Some((before, start)) = line.places.last().copied() else {
                 line.places.push((*place, *along));
@@ -201,7 +204,7 @@ impl<'a> Claims<'a> {
                         }
                     } else {
                         let inside = |k: usize| place[k].clamp(at[k] as f64 + 0.25, at[k] as f64 + 0.75);
-                        line.places.push(([inside(0), inside(1)], *along));
+                        line.places.push((Cell::from_axes(inside), *along));
                     }
                     break 'line;
                 }
@@ -251,7 +254,7 @@ impl<'a> Claims<'a> {
     }
 
     /// Enters a cell.
-    fn enter(&mut self, course: usize, cell: [i64; 2], along: f64, line: &mut Line) -> Step {
+    fn enter(&mut self, course: usize, cell: Cell<i64>, along: f64, line: &mut Line) -> Step {
         let layout = self.layout;
         let Course { end, source, nodes, .. } = &layout.courses[course];
         let left = nodes.len() as f64 - along;
@@ -294,7 +297,7 @@ impl<'a> Claims<'a> {
                 if let End::Joins(node) = end
                     && self.home[*node as usize].0 as usize == other
                 {
-                    let [y, x] = layout.shift[*node as usize];
+                    let Cell { row: y, col: x } = layout.shift[*node as usize];
                     let near = 4.0 + 1.5 * (y * y + x * x).sqrt();
                     if left <= near && along >= self.joined[course] as f64 {
                         return Step::AtEnd;

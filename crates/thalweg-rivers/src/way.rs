@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::line_cells::walk;
 use crate::network::{Network, River};
-use thalweg_core::{Field, Height};
+use thalweg_core::{Cell, Field, Height};
 
 /// How far back along its way a line may come again to a cell that it has left, having only cut a corner.
 const BACK: usize = 8;
@@ -33,8 +33,8 @@ struct Passed {
 
 /// The cells that a line passes among those that are its `own`, downstream, and those that it passes aside of them in cutting
 /// corners. A cell without a vertex has the levels of the next one, or else of the one before.
-pub(super) fn lay(places: &[[f64; 2]], size: [usize; 2], own: impl Fn(usize) -> bool) -> [Cells; 2] {
-    let clamped = |at: [i64; 2]| {
+pub(super) fn lay(places: &[Cell<f64>], size: [usize; 2], own: impl Fn(usize) -> bool) -> [Cells; 2] {
+    let clamped = |at: Cell<i64>| {
         let [i, j] = [0, 1].map(|k| (at[k].max(0) as usize).min(size[k] - 1));
         i * size[1] + j
     };
@@ -95,11 +95,11 @@ pub(super) fn lay(places: &[[f64; 2]], size: [usize; 2], own: impl Fn(usize) -> 
 
 /// As [`walk`]; where the way goes straight through a corner, north-east or south-west, `visit` is also given the cell to whose
 /// place the corner belongs, and which it would not pass.
-pub(super) fn stretch(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2], Option<[i64; 2]>)) {
+pub(super) fn stretch(from: Cell<f64>, to: Cell<f64>, mut visit: impl FnMut(Cell<i64>, Option<Cell<i64>>)) {
     let mut before = from.map(|x| x.floor() as i64);
     walk(from, to, |at| {
         let across = (at[0] - before[0]) * (at[1] - before[1]) < 0;
-        visit(at, across.then_some([at[0].max(before[0]), at[1].max(before[1])]));
+        visit(at, across.then_some(Cell::new(at.row.max(before.row), at.col.max(before.col))));
         before = at;
     });
 }
@@ -119,7 +119,7 @@ pub(super) fn rises(
     for river in &network.rivers {
         let mut before: Option<[Height; 2]> = None;
         for pair in river.vertices.windows(2) {
-            walk(pair[0].place, pair[1].place, |[i, j]| {
+            walk(pair[0].place, pair[1].place, |Cell { row: i, col: j }| {
                 if i < 0 || j < 0 || i >= rows as i64 || j >= cols as i64 {
                     return;
                 }
@@ -174,15 +174,16 @@ mod tests {
     #[test]
     fn cells_have_the_levels_of_their_lowest_vertex() {
         // Along a row, through a cell without a vertex, aside by a corner and back, and into a cell of other water.
-        let places = [[0.5, 0.5], [0.5, 1.2], [0.5, 3.5], [0.9, 3.6], [1.1, 3.7], [0.9, 3.8], [0.5, 4.5], [0.5, 5.5]];
+        let places = [[0.5, 0.5], [0.5, 1.2], [0.5, 3.5], [0.9, 3.6], [1.1, 3.7], [0.9, 3.8], [0.5, 4.5], [0.5, 5.5]]
+            .map(Cell::from);
         let [path, aside] = lay(&places, [3, 6], |k| k != 5);
         assert_eq!(path, [(0, 0), (1, 1), (2, 5), (3, 5), (4, 6)]);
         assert_eq!(aside, [(9, 5)]);
         // What is cut aside has the levels of the last vertex, be it itself aside.
-        let [path, aside] = lay(&[[0.5, 0.5], [0.97, 1.8], [1.03, 1.3], [0.6, 0.8]], [2, 3], |_| true);
+        let [path, aside] = lay(&[[0.5, 0.5], [0.97, 1.8], [1.03, 1.3], [0.6, 0.8]].map(Cell::from), [2, 3], |_| true);
         assert_eq!((path, aside), (vec![(0, 3)], vec![(1, 3), (4, 3)]));
         // Straight through a corner.
-        let [path, _] = lay(&[[1.5, 0.5], [0.5, 1.5]], [2, 2], |_| true);
+        let [path, _] = lay(&[[1.5, 0.5], [0.5, 1.5]].map(Cell::from), [2, 2], |_| true);
         assert_eq!(path, [(2, 0), (3, 1), (1, 1)]);
     }
 }

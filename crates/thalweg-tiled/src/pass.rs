@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 use thalweg_core::terrain::{ChannelReach, Lake, TileGrid};
-use thalweg_core::{Error, Result};
+use thalweg_core::{Cell, Error, Result};
 use thalweg_io::{SampleType, Samples};
 use thalweg_render::products::nested::NestedDepression;
 
@@ -193,7 +193,7 @@ pub enum Product {
         /// Whether a line begins with the first of these points; it ends before the next begins.
         begins: bool,
         /// Row and column, in cells from the north-west corner.
-        points: Vec<[f64; 2]>,
+        points: Vec<Cell<f64>>,
     },
     /// The next depression, as [`nested`](thalweg_render::products::nested::nested) has them.
     Depression(NestedDepression),

@@ -10,7 +10,7 @@ use crate::records::{self, Records};
 use crate::shore_walk::TileShores;
 use crate::{Product, Summaries};
 use thalweg_core::terrain::{Rim, TileGrid};
-use thalweg_core::{Error, Result};
+use thalweg_core::{Cell, Error, Result};
 use thalweg_flow::D8;
 
 const WHAT: &str = "shores of lakes";
@@ -311,8 +311,8 @@ struct Line<'a> {
     /// The direction in which it goes.
     direction: Option<u8>,
     /// Its first point.
-    first: Option<[f64; 2]>,
-    points: Vec<[f64; 2]>,
+    first: Option<Cell<f64>>,
+    points: Vec<Cell<f64>>,
     begins: bool,
     found: &'a mut dyn FnMut(Product) -> Result<()>,
 }
@@ -361,7 +361,7 @@ impl<'a> Line<'a> {
     }
 
     fn point(&mut self) -> Result<()> {
-        let point = self.at.map(|halves| 0.5 * halves as f64);
+        let point = Cell::from(self.at).map(|halves| 0.5 * halves as f64);
         self.first.get_or_insert(point);
         self.points.push(point);
         if self.points.len() < POINTS { Ok(()) } else { self.tell() }
@@ -399,7 +399,7 @@ pub(super) fn bytes(tiling: &TileGrid) -> u64 {
     let rings = size_of::<Ring>() as u64 * corners.div_ceil(2);
     let islands = (size_of::<Islands>() as u64) * tiling.rims().div_ceil(2);
     let tiles = (4 + size_of::<Range<usize>>() as u64 + records::READER + 32) * tiling.count() as u64;
-    (chains + rings + islands) / 8 * 9 + 9 + tiles + (2 * POINTS * size_of::<[f64; 2]>()) as u64
+    (chains + rings + islands) / 8 * 9 + 9 + tiles + (2 * POINTS * size_of::<Cell<f64>>()) as u64
 }
 
 fn broken() -> Error {

@@ -147,6 +147,12 @@ impl<T> Cell<T> {
         Self { row, col }
     }
 
+    /// The cell whose row is `f(0)` and whose column is `f(1)`.
+    #[inline]
+    pub fn from_axes(mut f: impl FnMut(usize) -> T) -> Self {
+        Self { row: f(0), col: f(1) }
+    }
+
     /// The cell whose row and column `f` computes from this one's.
     #[inline]
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Cell<U> {

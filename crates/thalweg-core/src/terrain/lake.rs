@@ -26,10 +26,10 @@ pub struct Lake {
     pub outlet: Option<Cell>,
     /// Runoff from its own shores in m³/s; `None` where it is not known.
     pub runoff: Option<f64>,
-    /// Its outline, islands after it: closed lines of (row, column) whose first point is their last, in cells from the
-    /// north-west corner. With north up the outline runs counter-clockwise, islands clockwise. Corners of cells are cut, so
+    /// Its outline, islands after it: closed lines whose first point is their last, in cells from the north-west
+    /// corner. With north up the outline runs counter-clockwise, islands clockwise. Corners of cells are cut, so
     /// that no two lines meet.
-    pub outline: Vec<Vec<[f64; 2]>>,
+    pub outline: Vec<Vec<Cell<f64>>>,
 }
 
 /// Standing water by cell: the number and the level of the lake over each cell of a raster, whose ground there is the

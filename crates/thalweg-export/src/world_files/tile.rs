@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use thalweg_core::terrain::{Cells, DISCHARGE};
-use thalweg_core::{CellRect, Error, Grid, Point, Result, Terrain};
+use thalweg_core::{Cell, CellRect, Error, Grid, Point, Result, Terrain};
 use thalweg_flow::OUT;
 use thalweg_io::features::{Feature, Geometry, Property, save_features};
 use thalweg_io::output::{check_names, make_folder};
@@ -145,8 +145,9 @@ fn standing(window: &LocalWindow, is_wet: bool) -> Vec<(&'static str, Samples)> 
 /// A river as a line with a profile.
 fn feature(river: &thalweg_sim::world::RiverLine, grid: &Grid) -> Feature {
     // Places in cells from the window's north-western corner.
-    let cell =
-        |point: Point| [point.y / grid.cell - grid.origin[0] as f64, point.x / grid.cell - grid.origin[1] as f64];
+    let cell = |point: Point| {
+        Cell::new(point.y / grid.cell - grid.origin[0] as f64, point.x / grid.cell - grid.origin[1] as f64)
+    };
     let line = river.vertices.iter().map(|vertex| (cell(vertex.place), vertex.height)).collect();
     let last = |of: fn(&thalweg_sim::world::RiverVertex) -> f64| river.vertices.last().map_or(0.0, of);
     let properties = vec![

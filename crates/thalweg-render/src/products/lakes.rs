@@ -160,14 +160,14 @@ pub fn side_before(([i, j], side): Side, inside: impl Fn([isize; 2]) -> bool) ->
 ///
 /// Every side between the cells and others is walked once, from the middle of a side to the middle of the next, which cuts
 /// corners. `corners` is whether cells that touch by a corner alone lie in one line.
-pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<[f64; 2]>>> {
+pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<Cell<f64>>>> {
     let [rows, cols] = numbers.size();
     let at = |[i, j]: [isize; 2]| -> u32 {
         let inside = i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols;
         if inside { numbers[(i as usize, j as usize)] } else { 0 }
     };
     let mut walked = Field::new([rows, cols], 0u8);
-    let mut outlines: BTreeMap<u32, Vec<Vec<[f64; 2]>>> = BTreeMap::new();
+    let mut outlines: BTreeMap<u32, Vec<Vec<Cell<f64>>>> = BTreeMap::new();
     for start in 0..rows * cols {
         let id = numbers[start];
         if id == 0 {
@@ -186,7 +186,7 @@ pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<[f
                     break;
                 }
                 *walked |= 1 << number;
-                line.push(middle(side).map(|halves| 0.5 * halves as f64));
+                line.push(Cell::from(middle(side)).map(|halves| 0.5 * halves as f64));
                 side = side_after(side, corners, |cell| at(cell) == id);
             }
             // The first side of a connected area's first cell, its northern, is on its outer line: that comes before its islands.
@@ -198,9 +198,9 @@ pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<[f
 
 /// The closed lines of one number, in the order of [`outlines`], as areas: each an outer line, counter-clockwise with north up, and
 /// after it those of the islands in it.
-pub fn areas(lines: Vec<Vec<[f64; 2]>>) -> Vec<Vec<Vec<[f64; 2]>>> {
+pub fn areas(lines: Vec<Vec<Cell<f64>>>) -> Vec<Vec<Vec<Cell<f64>>>> {
     let (outer, islands): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| twice(line) > 0.0);
-    let mut areas: Vec<Vec<Vec<[f64; 2]>>> = outer.into_iter().map(|line| vec![line]).collect();
+    let mut areas: Vec<Vec<Vec<Cell<f64>>>> = outer.into_iter().map(|line| vec![line]).collect();
     for island in islands {
         // Of areas round it the innermost is the last one begun: an area that lies in another's island begins after that.
         if let Some(area) = areas.iter_mut().rfind(|area| holds(&area[0], island[0])) {
@@ -211,13 +211,13 @@ pub fn areas(lines: Vec<Vec<[f64; 2]>>) -> Vec<Vec<Vec<[f64; 2]>>> {
 }
 
 /// Twice the area that a closed line goes round: above 0 counter-clockwise, north up.
-fn twice(line: &[[f64; 2]]) -> f64 {
+fn twice(line: &[Cell<f64>]) -> f64 {
     line.windows(2).map(|pair| pair[0][1] * -pair[1][0] + pair[1][1] * pair[0][0]).sum()
 }
 
 /// Whether a place lies in a closed line: a ray to the east crosses it an odd number of times.
-fn holds(line: &[[f64; 2]], [y, x]: [f64; 2]) -> bool {
-    let crosses = |pair: &&[[f64; 2]]| {
+fn holds(line: &[Cell<f64>], Cell { row: y, col: x }: Cell<f64>) -> bool {
+    let crosses = |pair: &&[Cell<f64>]| {
         let (a, b) = (pair[0], pair[1]);
         (a[0] > y) != (b[0] > y) && a[1] + (y - a[0]) / (b[0] - a[0]) * (b[1] - a[1]) > x
     };
@@ -225,13 +225,13 @@ fn holds(line: &[[f64; 2]], [y, x]: [f64; 2]) -> bool {
 }
 
 /// The closed line without points on the straight between their neighbours, its first point again at its end.
-fn straightened(line: &[[f64; 2]]) -> Vec<[f64; 2]> {
+fn straightened(line: &[Cell<f64>]) -> Vec<Cell<f64>> {
     let n = line.len();
     let bends = |k: usize| {
         let (a, b, c) = (line[(k + n - 1) % n], line[k], line[(k + 1) % n]);
         (b[0] - a[0]) * (c[1] - b[1]) != (b[1] - a[1]) * (c[0] - b[0])
     };
-    let mut kept: Vec<[f64; 2]> = (0..n).filter(|k| bends(*k)).map(|k| line[k]).collect();
+    let mut kept: Vec<Cell<f64>> = (0..n).filter(|k| bends(*k)).map(|k| line[k]).collect();
     kept.extend(kept.first().copied());
     kept
 }
@@ -335,8 +335,9 @@ mod tests {
                 }
                 segments.extend(lake.outline.iter().flat_map(|line| line.windows(2).map(|p| [p[0], p[1]])));
             }
-            let turn =
-                |a: [f64; 2], b: [f64; 2], c: [f64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+            let turn = |a: Cell<f64>, b: Cell<f64>, c: Cell<f64>| {
+                (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+            };
             for (n, [a, b]) in segments.iter().enumerate() {
                 for [c, d] in &segments[..n] {
                     let crosses =
@@ -364,8 +365,10 @@ mod tests {
                     }
                     // Middles of cells lie inside where they are of the number: corners cut are an eighth of a cell.
                     for (i, j) in (0..9).flat_map(|i| (0..11).map(move |j| (i, j))) {
-                        let inside =
-                            areas.iter().flatten().filter(|line| holds(line, [i as f64 + 0.5, j as f64 + 0.5]));
+                        let inside = areas
+                            .iter()
+                            .flatten()
+                            .filter(|line| holds(line, Cell::new(i as f64 + 0.5, j as f64 + 0.5)));
                         assert_eq!(inside.count() % 2 == 1, numbers[(i, j)] == number);
                     }
                     assert!(whole > 0.0);

@@ -1,13 +1,14 @@
 //! Water of rivers and lakes as triangles, in metres.
 
 use crate::products::mesh::{Mesh, Up};
+use thalweg_core::Cell;
 use thalweg_rivers::network::Network;
 use thalweg_rivers::{Carved, ribbon as edge};
 
 /// Where a river's water ends on either side of a point of its line.
 pub(super) struct Bank {
     /// Left and right as it flows: row and column in cells.
-    pub sides: [[f64; 2]; 2],
+    pub sides: [Cell<f64>; 2],
     /// Its level in the mesh's metres.
     pub level: f64,
     /// Metres downstream.
@@ -52,7 +53,7 @@ pub fn ribbons(network: &Network, carved: &Carved) -> Option<Mesh> {
         let banks: Vec<Bank> = (0..run.vertices.len()).map(of).collect();
         ribbon(&mut mesh, &banks, network.size, cell);
     }
-    let point = |mesh: &mut Mesh, place: [f64; 2], height: f64, uv: [f64; 2]| {
+    let point = |mesh: &mut Mesh, place: Cell<f64>, height: f64, uv: [f64; 2]| {
         let [south, east] = [0, 1].map(|k| (place[k] - middle[k]) * cell);
         mesh.positions.push([east as f32, height as f32, south as f32]);
         mesh.normals.push([0.0, 1.0, 0.0]);
@@ -83,7 +84,7 @@ pub fn ribbons(network: &Network, carved: &Carved) -> Option<Mesh> {
                 inward = [di, dj].map(|d| 1.0 - 2.0 * d as f64);
             }
             let [y, x] = inward.map(|side| if side == 0.0 { 0.0 } else { side.signum() * edge::MARGIN });
-            point(&mut mesh, [i + di as f64 + y, j + dj as f64 + x], level, [dj as f64, di as f64]);
+            point(&mut mesh, Cell::new(i + di as f64 + y, j + dj as f64 + x), level, [dj as f64, di as f64]);
         }
         mesh.indices.extend([0, 1, 2, 2, 1, 3].map(|n| first + n));
     }

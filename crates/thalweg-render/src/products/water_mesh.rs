@@ -8,7 +8,7 @@ use crate::products::rtin::{HeightNet, Rim, coarsened};
 use crate::products::streams::{threshold, trace_streams};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{ChannelReach, DISCHARGE};
-use thalweg_core::{Field, Height, Result, Terrain};
+use thalweg_core::{Cell, Field, Height, Result, Terrain};
 use thalweg_flow::hydraulic;
 use thalweg_rivers::drawn;
 use thalweg_rivers::ribbon::shore;
@@ -94,7 +94,7 @@ fn standing(terrain: &Terrain, pools: &Field<Height>, points: &MeshPoints<'_>) -
 /// A river's line between two junctions.
 struct Course {
     /// Rows and columns in cells.
-    places: Vec<[f64; 2]>,
+    places: Vec<Cell<f64>>,
     /// Level of the water in units of height, never rising downstream.
     levels: Vec<f64>,
     /// Metres from its source, or from that of its longest tributary.
@@ -114,10 +114,10 @@ fn flowing(
     let reaches = trace_streams(terrain, discharge, pools, least)?.reaches;
     let [rows, cols] = terrain.grid.size;
     let last = |x: f64, n: usize| x.clamp(0.5, n as f64 - 0.5);
-    let cell = |place: [f64; 2]| ((place[0] as usize).min(rows - 1), (place[1] as usize).min(cols - 1));
+    let cell = |place: Cell<f64>| ((place[0] as usize).min(rows - 1), (place[1] as usize).min(cols - 1));
     let sea = terrain.grid.sea_level.map_or(f64::NEG_INFINITY, |level| f64::from(level.0));
     // Level of standing water, where there is some.
-    let stands = |place: [f64; 2]| {
+    let stands = |place: Cell<f64>| {
         let (at, pool) = (cell(place), pools.map_or(0, |pools| pools[cell(place)].0));
         let level = if pool > 0 { f64::from(terrain.ground[at].0) + f64::from(pool) } else { f64::NEG_INFINITY };
         Some(level.max(sea)).filter(|level| *level > f64::from(terrain.ground[at].0))
@@ -134,8 +134,8 @@ fn flowing(
             let half = course.widths[k] / 2.0 / terrain.grid.cell;
             let sides = [-1.0, 1.0].map(|side| {
                 let to = [place[0] + side * half * x / length, place[1] - side * half * y / length];
-                let to = [last(to[0], rows), last(to[1], cols)];
-                let known = |at: [f64; 2]| !terrain.is_nodata(cell(at).0, cell(at).1);
+                let to = Cell::new(last(to[0], rows), last(to[1], cols));
+                let known = |at: Cell<f64>| !terrain.is_nodata(cell(at).0, cell(at).1);
                 shore(place, to, |at| known(at) && drawn::height(&terrain.ground, at) <= level)
             });
             Bank { sides, level: points.scaled(level / UNITS), along: course.along[k] }
@@ -165,7 +165,7 @@ fn course(
     terrain: &Terrain,
     discharge: &Field<f32>,
     reach: &ChannelReach,
-    stands: impl Fn([f64; 2]) -> Option<f64>,
+    stands: impl Fn(Cell<f64>) -> Option<f64>,
 ) -> Course {
     // A junction has the water of all that meets there; the reach's own is what it had before.
     let own = reach.own_cells().len();
@@ -184,9 +184,9 @@ fn course(
         let cut = points.windows(2).flat_map(|pair| [0.25, 0.75].map(|t| between(pair[0], pair[1], t)));
         points = [points[0]].into_iter().chain(cut).chain([points[points.len() - 1]]).collect();
     }
-    let places: Vec<[f64; 2]> = points.iter().map(|p| [p[0], p[1]]).collect();
+    let places: Vec<Cell<f64>> = points.iter().map(|p| Cell::new(p[0], p[1])).collect();
     let level = |p: &[f64; 4]| {
-        let place = [p[0], p[1]];
+        let place = Cell::new(p[0], p[1]);
         let deep = f64::from(hydraulic::depth(p[2] as f32)) * UNITS;
         // Between cells a line cuts corners, and ground may be a dam that no stream has: what would raise all upstream hides it.
         let ground = drawn::height(&terrain.ground, place).min(p[3] + OVER * UNITS);

@@ -1,5 +1,7 @@
 //! Places by squares of the map.
 
+use thalweg_core::Cell;
+
 /// Points by the square that they lie in.
 pub(super) struct Buckets {
     side: f64,
@@ -14,22 +16,22 @@ impl Buckets {
         Self { side, squares, first: vec![u32::MAX; squares[0] * squares[1]], next: Vec::new() }
     }
 
-    fn square(&self, place: [f64; 2], axis: usize) -> usize {
+    fn square(&self, place: Cell<f64>, axis: usize) -> usize {
         ((place[axis] / self.side).max(0.0) as usize).min(self.squares[axis] - 1)
     }
 
     /// Adds the next point, whose number is `n`.
-    pub(super) fn add(&mut self, place: [f64; 2], n: u32) {
+    pub(super) fn add(&mut self, place: Cell<f64>, n: u32) {
         let at = self.square(place, 0) * self.squares[1] + self.square(place, 1);
         self.next.push(self.first[at]);
         self.first[at] = n;
     }
 
     /// Visits at least the points within `reach`.
-    pub(super) fn around(&self, place: [f64; 2], reach: f64, mut visit: impl FnMut(u32)) {
+    pub(super) fn around(&self, place: Cell<f64>, reach: f64, mut visit: impl FnMut(u32)) {
         let span = |axis: usize| {
-            let low = self.square([place[0] - reach, place[1] - reach], axis);
-            low..=self.square([place[0] + reach, place[1] + reach], axis)
+            let low = self.square(place.map(|x| x - reach), axis);
+            low..=self.square(place.map(|x| x + reach), axis)
         };
         for i in span(0) {
             for j in span(1) {

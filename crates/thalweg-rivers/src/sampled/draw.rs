@@ -11,7 +11,7 @@ use crate::tree::NONE;
 use crate::{Carved, Site, ribbon};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height, choice};
+use thalweg_core::{Cell, Field, Height, choice};
 use thalweg_flow::Part;
 
 choice! {
@@ -86,7 +86,7 @@ pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn
         // From middle to middle, as Bresenham's lines go.
         let place = |n: u32| {
             let k = sampled.cells[n as usize] as usize;
-            [k / size[1], k % size[1]].map(|x| x as f64 + 0.5)
+            Cell::new(k / size[1], k % size[1]).map(|x| x as f64 + 0.5)
         };
         let mut vertices: Vec<Vertex> = Vec::with_capacity(nodes.len());
         for (at, n) in nodes.iter().enumerate() {
@@ -232,7 +232,7 @@ pub(super) fn carve(site: &Site<'_>, network: &mut Network) -> Carved {
             line(a.map(|n| n as i64), b.map(|n| n as i64), |[i, j]| {
                 let k = i as usize * cols + j as usize;
                 if !site.is_void(k) && !site.is_sea(k) {
-                    let middle = [i as f64 + 0.5, j as f64 + 0.5];
+                    let middle = Cell::new(i as f64 + 0.5, j as f64 + 0.5);
                     let (t, _) = crate::line_cells::nearest(middle, pair[0].place, pair[1].place);
                     cut(k, t, 0.0);
                 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use thalweg_core::Cell;
 
 use crate::sampled::buckets::Buckets;
 use crate::tree::NONE;
@@ -10,7 +11,7 @@ use crate::tree::NONE;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Points {
     /// Metres southward and eastward.
-    pub place: Vec<[f64; 2]>,
+    pub place: Vec<Cell<f64>>,
     /// Metres upward.
     pub height: Vec<f64>,
     /// Metres within which a point is joined to others; of two points the mean counts.
@@ -59,7 +60,7 @@ pub fn grow(points: &Points, climb: f64) -> Forest {
     let far = reach.iter().copied().fold(1e-3, f64::max);
     let least = [0, 1].map(|k| place.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min));
     let most = [0, 1].map(|k| place.iter().map(|p| p[k]).fold(0.0, f64::max));
-    let shifted = |n: usize| [0, 1].map(|k| place[n][k] - least[k]);
+    let shifted = |n: usize| Cell::from_axes(|k| place[n][k] - least[k]);
     let mut near = Buckets::new([0, 1].map(|k| (most[k] - least[k]).max(0.0) as usize + 1), far);
     (0..count).for_each(|n| near.add(shifted(n), n as u32));
     let solid = |n: usize| [place[n][0], place[n][1], height[n]];
@@ -141,7 +142,7 @@ mod tests {
     fn five_points_by_hand() {
         let [a, b, c, d, e] = [0, 1, 2, 3, 4];
         let points = Points {
-            place: vec![[4.0, 0.0], [4.0, 4.0], [4.0, 8.0], [0.0, 8.0], [4.0, 12.0]],
+            place: [[4.0, 0.0], [4.0, 4.0], [4.0, 8.0], [0.0, 8.0], [4.0, 12.0]].map(Cell::from).to_vec(),
             height: vec![-3.0, 0.0, 3.0, 3.0, 0.0],
             reach: vec![6.0; 5],
             is_root: vec![true, false, false, false, false],
@@ -168,7 +169,7 @@ mod tests {
             let count = 40;
             let draw = |n: usize, k: u64| key.and(n as u64).and(k).unit();
             let points = Points {
-                place: (0..count).map(|n| [50.0 + 100.0 * draw(n, 0), 200.0 * draw(n, 1)]).collect(),
+                place: (0..count).map(|n| Cell::new(50.0 + 100.0 * draw(n, 0), 200.0 * draw(n, 1))).collect(),
                 height: (0..count).map(|n| (20.0 * draw(n, 2)).floor()).collect(),
                 reach: (0..count).map(|n| 20.0 + 30.0 * draw(n, 3)).collect(),
                 is_root: (0..count).map(|n| n % 17 == 0).collect(),

@@ -4,6 +4,7 @@ use crate::Site;
 use crate::sampled::Sampling;
 use crate::sampled::buckets::Buckets;
 use crate::sampled::forest::Points;
+use thalweg_core::Cell;
 use thalweg_core::base::rng::Key;
 use thalweg_flow::Part;
 
@@ -45,7 +46,7 @@ struct Candidate {
     phase: u8,
     rank: u64,
     /// Row and column in cells.
-    place: [f64; 2],
+    place: Cell<f64>,
     spring: bool,
 }
 
@@ -64,15 +65,15 @@ pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
     let cell = grid.cell;
     let [rows, cols] = grid.size;
     let ground = site.land.ground.as_slice();
-    let index = |[y, x]: [f64; 2]| (y as usize).min(rows - 1) * cols + (x as usize).min(cols - 1);
+    let index = |Cell { row: y, col: x }: Cell<f64>| (y as usize).min(rows - 1) * cols + (x as usize).min(cols - 1);
     let finest = 1.0 - sampling.relief;
     let spacing = (sampling.spacing / cell).max(LEAST / finest).min((rows + cols) as f64 * 2.0);
     let parts = site.land.parts();
     let parts = parts.as_slice();
     let mut asked: Vec<Candidate> = Vec::new();
-    let middle = |k: usize| [(k / cols) as f64 + 0.5, (k % cols) as f64 + 0.5];
+    let middle = |k: usize| Cell::new((k / cols) as f64 + 0.5, (k % cols) as f64 + 0.5);
     let rank = |k: usize| key.and(1).cell(grid.world_cell(k / cols, k % cols)).bits();
-    let phase = |place: [f64; 2]| {
+    let phase = |place: Cell<f64>| {
         let odd = |axis: usize| ((place[axis] + grid.origin[axis] as f64) / spacing).floor().rem_euclid(2.0) as u8;
         2 * odd(0) + odd(1)
     };
@@ -98,10 +99,10 @@ pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
         for j in squares[1].clone() {
             let chance = key.and(2).cell([i, j]);
             let [u, v] = chance.pair();
-            let place = [
+            let place = Cell::new(
                 (i as f64 + u) * step - grid.origin[0] as f64, //
                 (j as f64 + v) * step - grid.origin[1] as f64,
-            ];
+            );
             let inside = place[0] >= 0.0 && place[1] >= 0.0 && place[0] < rows as f64 && place[1] < cols as f64;
             if inside && !site.is_void(index(place)) && !site.is_barred(index(place)) {
                 let rank = chance.and(3).bits();
@@ -111,12 +112,14 @@ pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
     }
     let turn = |of: &Candidate| (of.class, of.phase, of.rank);
     asked.sort_unstable_by(|a, b| turn(a).cmp(&turn(b)).then(a.place[0].total_cmp(&b.place[0])));
-    let radius = |place: [f64; 2]| {
+    let radius = |place: Cell<f64>| {
         if sampling.relief == 0.0 {
             return spacing;
         }
         // By the slope over a spacing: half of the closeness at a slope of one in four.
-        let at = |dy: f64, dx: f64| f64::from(ground[index([(place[0] + dy).max(0.0), (place[1] + dx).max(0.0)])].0);
+        let at = |dy: f64, dx: f64| {
+            f64::from(ground[index(Cell::new((place[0] + dy).max(0.0), (place[1] + dx).max(0.0)))].0)
+        };
         let half = spacing / 2.0;
         let [south, east] = [at(half, 0.0) - at(-half, 0.0), at(0.0, half) - at(0.0, -half)];
         let slope = (south * south + east * east).sqrt() / thalweg_core::terrain::height::UNITS / (spacing * cell);
@@ -128,7 +131,7 @@ pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
         cells: vec![],
         springs: vec![],
     };
-    let mut taken: Vec<([f64; 2], f64)> = Vec::new();
+    let mut taken: Vec<(Cell<f64>, f64)> = Vec::new();
     for candidate in asked {
         let own = radius(candidate.place);
         let mut free = true;
@@ -178,14 +181,14 @@ mod tests {
         let grid = Grid::new([200, 160], 10.0).unwrap();
         let sampling = Sampling { spacing: 90.0, ..Sampling::default() };
         let Points { place, reach, .. } = sampled(&grid, &sampling).points;
-        let apart = |a: [f64; 2], b: [f64; 2]| ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt();
+        let apart = |a: Cell<f64>, b: Cell<f64>| ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt();
         let mut neighbours = 0;
         for (k, a) in place.iter().enumerate() {
             assert!(place[..k].iter().all(|b| apart(*a, *b) >= 90.0));
             neighbours += place.iter().filter(|b| apart(*a, **b) < reach[0]).count() - 1;
         }
         for (y, x) in (0..200).flat_map(|i| (0..160).map(move |j| (f64::from(i) * 10.0, f64::from(j) * 10.0))) {
-            assert!(place.iter().any(|p| apart(*p, [y, x]) < 180.0));
+            assert!(place.iter().any(|p| apart(*p, Cell::new(y, x)) < 180.0));
         }
         // Points at the edge have fewer: some six inside.
         let mean = neighbours as f64 / place.len() as f64;
@@ -213,12 +216,12 @@ mod tests {
                 let land = Land { grid, ground: &ground, nodata: None, outlets: &[] };
                 let [y, x] = grid.origin.map(|n| n as f64 * grid.cell);
                 let points = points(&Site::of(land), &sampling, Key::new(5, "points")).points.place;
-                points.into_iter().map(|p| [p[0] + y, p[1] + x]).collect::<Vec<_>>()
+                points.into_iter().map(|p| Cell::new(p.row + y, p.col + x)).collect::<Vec<_>>()
             };
             let all = places(&world);
             for (start, size) in [([0, 60], [300, 200]), ([37, 11], [211, 203]), ([101, 90], [140, 190])] {
                 let part = world.window(CellRect::new(start, size));
-                let far = |p: &&[f64; 2]| {
+                let far = |p: &&Cell<f64>| {
                     (0..2).all(|k| {
                         let (low, high) = (start[k] as f64 * 10.0, (start[k] + size[k]) as f64 * 10.0);
                         (low + FELT * 80.0..high - FELT * 80.0).contains(&p[k])
@@ -227,7 +230,7 @@ mod tests {
                 let here = places(&part);
                 let [a, b] = [&all, &here].map(|of| of.iter().filter(far).collect::<Vec<_>>());
                 assert!(a.len() > 20 && a.len() == b.len(), "{} and {}", a.len(), b.len());
-                let same = |p: &&[f64; 2]| b.iter().any(|q| (q[0] - p[0]).abs() + (q[1] - p[1]).abs() < 1e-6);
+                let same = |p: &&Cell<f64>| b.iter().any(|q| (q[0] - p[0]).abs() + (q[1] - p[1]).abs() < 1e-6);
                 assert!(a.iter().all(same), "{sea:?} {relief} {start:?}");
             }
         }

@@ -6,7 +6,7 @@ use crate::long;
 use crate::support::{elevation_model_path, run_recipe, shared_preset, terrain_on};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, RAIN};
-use thalweg_core::{Edge, Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::breach::Limits;
 use thalweg_flow::{Drainage, Land};
 use thalweg_io::rivers::{read_network, save_network};
@@ -88,7 +88,7 @@ fn checked(terrain: &Terrain, network: &Network, carved: &Carved) -> Vec<String>
 }
 
 fn length(river: &River) -> f64 {
-    let step = |a: [f64; 2], b: [f64; 2]| ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt();
+    let step = |a: Cell<f64>, b: Cell<f64>| ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt();
     river.vertices.windows(2).map(|pair| step(pair[0].place, pair[1].place)).sum()
 }
 
@@ -145,7 +145,7 @@ fn a_valley_has_one_river_with_all_its_water() {
 }
 
 /// Rivers of a cone round (60.5, 60.5) run outward, to all four quarters.
-fn radial(network: &Network, end: Mouth, at_end: impl Fn([f64; 2], f64) -> bool) {
+fn radial(network: &Network, end: Mouth, at_end: impl Fn(Cell<f64>, f64) -> bool) {
     let mut quarters = [0; 4];
     for river in &network.rivers {
         let from = |at: usize| [river.vertices[at].place[0] - 60.5, river.vertices[at].place[1] - 60.5];
@@ -172,7 +172,7 @@ fn a_cone_drains_to_all_sides() {
     let terrain = land([121, 121], None, |i, j| 400.0 - 4.0 * ((i - 60.5).powi(2) + (j - 60.5).powi(2)).sqrt());
     let (network, carved) = made(&terrain, &unbreached());
     assert!(network.lakes.is_empty());
-    radial(&network, Mouth::Edge, |[y, x], _| y == 0.0 || x == 0.0 || y == 121.0 || x == 121.0);
+    radial(&network, Mouth::Edge, |Cell { row: y, col: x }, _| y == 0.0 || x == 0.0 || y == 121.0 || x == 121.0);
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
 }
 
@@ -473,7 +473,7 @@ fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str
     // Ribbons end over water.
     let edges = thalweg_rivers::ribbon::edges(network, &carved.river, &carved.ground);
     for (river, edges) in network.rivers.iter().zip(edges) {
-        for (vertex, [y, x]) in
+        for (vertex, Cell { row: y, col: x }) in
             river.vertices.iter().zip(edges).flat_map(|(vertex, sides)| sides.map(|side| (vertex, side)))
         {
             let [i, j] = [(y, network.size[0]), (x, cols)].map(|(at, n)| (at.max(0.0) as usize).min(n - 1));
@@ -541,11 +541,11 @@ fn the_checks_find_what_is_wrong() {
         s.reaches.iter_mut().flat_map(|reach| &mut reach.surface).for_each(|level| *level -= 5.0);
     });
     fails("ground never rises along a river", &|s| {
-        let [i, j] = s.reaches[long].places[8].map(|x| x as usize);
+        let Cell { row: i, col: j } = s.reaches[long].places[8].map(|x| x as usize);
         s.ground[(i, j)] += 50.0;
     });
     // A lip of a centimetre round a cell of a river.
-    let [i, j] = whole.reaches[long].places[8].map(|x| x as usize);
+    let Cell { row: i, col: j } = whole.reaches[long].places[8].map(|x| x as usize);
     fails("water of each river's cell arrives", &|s| {
         let beside = [i - 1, i, i + 1].into_iter().flat_map(|r| [j - 1, j, j + 1].map(|c| (r, c)));
         s.ground[(i, j)] = beside.map(|at| s.ground[at]).fold(f64::INFINITY, f64::min) - 0.01;
@@ -561,7 +561,7 @@ fn the_checks_find_what_is_wrong() {
         let there = s.reaches.iter().position(|reach| reach.run != s.reaches[long].run).unwrap();
         let middle = s.reaches[there].places[s.reaches[there].places.len() / 2];
         for (k, [y, x]) in [[0.3, 0.3], [-0.3, -0.3], [0.3, -0.3], [-0.3, 0.3]].into_iter().enumerate() {
-            s.reaches[long].places[6 + k] = [middle[0] + y, middle[1] + x];
+            s.reaches[long].places[6 + k] = Cell::new(middle.row + y, middle.col + x);
         }
     });
     fails("discharges sum where rivers meet", &|s| s.reaches.iter_mut().for_each(|reach| reach.discharge[1] *= 1.01));
@@ -577,7 +577,7 @@ fn wishes_are_met() {
     let plain = made(&terrain, &design).0;
     let near = |network: &Network, [i, j]: [usize; 2], reach: f64| {
         let at = [i as f64 + 0.5, j as f64 + 0.5];
-        let close = |p: [f64; 2]| (p[0] - at[0]).hypot(p[1] - at[1]) <= reach;
+        let close = |p: Cell<f64>| (p[0] - at[0]).hypot(p[1] - at[1]) <= reach;
         network.rivers.iter().any(|river| river.vertices.iter().any(|v| close(v.place)))
     };
     // A dry place, far from rivers and lakes.
@@ -823,10 +823,10 @@ fn stays(first: &Network, other: &Network) -> [f64; 2] {
     for river in first.rivers.iter().filter(|river| rivers.iter().take(10).any(|number| *number == river.number)) {
         for pair in river.vertices.windows(2) {
             let step = (pair[1].place[0] - pair[0].place[0]).hypot(pair[1].place[1] - pair[0].place[1]);
-            let [y, x] = pair[0].place;
+            let Cell { row: y, col: x } = pair[0].place;
             let mut best: Option<(f64, f64)> = None;
             for line in lines.iter().filter(|line| 2 * line[1].flow >= pair[0].flow) {
-                let ([a, b], [c, d]) = (line[0].place, line[1].place);
+                let (Cell { row: a, col: b }, Cell { row: c, col: d }) = (line[0].place, line[1].place);
                 if (a - y).abs().min((c - y).abs()) > 6.0 || (b - x).abs().min((d - x).abs()) > 6.0 {
                     continue;
                 }
@@ -980,7 +980,7 @@ fn great_rivers_are_where_water_gathers() {
     for river in network.rivers.iter().filter(|river| ends.iter().take(10).any(|(_, number)| *number == river.number)) {
         for pair in river.vertices.windows(2) {
             let step = (pair[1].place[0] - pair[0].place[0]).hypot(pair[1].place[1] - pair[0].place[1]);
-            let [y, x] = pair[0].place;
+            let Cell { row: y, col: x } = pair[0].place;
             let cells = pair[0].area as f64 / 65_536.0;
             let span = |at: f64, n: usize| (at - 3.0).max(0.0) as usize..((at + 3.0) as usize).min(n);
             let near =

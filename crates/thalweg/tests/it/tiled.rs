@@ -263,8 +263,9 @@ fn lakes_by_pieces_are_the_bytes_of_all_at_once() {
     let georeference = Georeference { transform, keys, ..Georeference::default() };
     let plain = Grid::new([90, 80], 25.0).unwrap();
     let placed = Grid { georeference: Some(georeference), ..plain.clone() };
-    let line = |n: usize| -> Vec<[f64; 2]> { (0..n).map(|k| [0.5 * k as f64, 7.0 / (k + 1) as f64]).collect() };
-    let lake = |id: u32, outline: Vec<Vec<[f64; 2]>>| {
+    let line =
+        |n: usize| -> Vec<Cell<f64>> { (0..n).map(|k| Cell::new(0.5 * k as f64, 7.0 / (k + 1) as f64)).collect() };
+    let lake = |id: u32, outline: Vec<Vec<Cell<f64>>>| {
         let mut lake = Lake::default();
         (lake.id, lake.level, lake.outline) = (id, 3.7 * f64::from(id), outline);
         lake.outlet = id.is_multiple_of(2).then_some(Cell::new(4, 5));
