@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use thalweg_core::base::memory::{available, room};
 use thalweg_core::base::names::{shown as shown_path, to_text};
-use thalweg_core::{Error, Height, Result, Terrain};
+use thalweg_core::{Cell, Error, Height, Result, Terrain};
 use thalweg_export::world_folder::{read, reads_of, trees_of};
 use thalweg_io::apart::apart;
 use thalweg_io::place::cell_at;
@@ -161,12 +161,12 @@ pub fn note(report: &mut Value, input: &Path, overridden: &[String], start: Inst
 ///
 /// # Errors
 /// A point outside.
-pub fn cells(terrain: &Terrain, cells: &[[usize; 2]], points: &[[f64; 2]], flag: &str) -> Result<Vec<[usize; 2]>> {
+pub fn cells(terrain: &Terrain, cells: &[[usize; 2]], points: &[[f64; 2]], flag: &str) -> Result<Vec<Cell>> {
     let placed = points.iter().map(|point| {
         let allowed = "a point inside the file, in its coordinates";
         cell_at(&terrain.grid, *point).ok_or_else(|| Error::value(flag, format!("{},{}", point[0], point[1]), allowed))
     });
-    cells.iter().map(|cell| Ok(*cell)).chain(placed).collect()
+    cells.iter().map(|cell| Ok(Cell::from(*cell))).chain(placed).collect()
 }
 
 fn told((mut terrain, warnings): (Terrain, Vec<String>), sea: Option<f64>, voice: Voice) -> Result<Terrain> {

@@ -2,7 +2,7 @@
 
 use crate::streams::check;
 use crate::{D8, Directions, Land, Neighbourhood, OUT, VOID};
-use thalweg_core::{Error, Field, Result};
+use thalweg_core::{Cell, Error, Field, Result};
 
 /// The basin of each land cell: all that drain to one outlet share a number, from 1 on in the order in which rows from
 /// the north, and columns from the west, first meet a basin; 0 in the sea, where there is no data, and for
@@ -45,9 +45,10 @@ pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
 ///
 /// # Errors
 /// When the cell lies outside the directions or has no data.
-pub fn catchment(directions: &Directions, cell: [usize; 2]) -> Result<Field<bool>> {
+pub fn catchment(directions: &Directions, cell: impl Into<Cell>) -> Result<Field<bool>> {
     let [rows, cols] = directions.size();
-    let [i, j] = cell;
+    let cell = cell.into();
+    let Cell { row: i, col: j } = cell;
     if i >= rows || j >= cols || directions[(i, j)] == VOID {
         let allowed = format!("a cell with data in {rows} rows and {cols} columns, both counted from 0");
         return Err(Error::value("cell", format!("row {i}, column {j}"), allowed));
@@ -60,7 +61,7 @@ pub fn catchment(directions: &Directions, cell: [usize; 2]) -> Result<Field<bool
             // It drains here if it points the opposite way.
             if directions[(r, c)] == direction.opposite().code() && !inside[(r, c)] {
                 inside[(r, c)] = true;
-                stack.push([r, c]);
+                stack.push(Cell::new(r, c));
             }
         }
     }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::{Neighbourhood, lot};
-use thalweg_core::{Edge, Error, Field, Grid, Height, Result, Terrain};
+use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain};
 
 /// Ground, what is outside, and where water leaves.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +15,7 @@ pub struct Land<'a> {
     /// True where there is no data: outside. Of the grid's size; `None` when there is data everywhere.
     pub nodata: Option<&'a Field<bool>>,
     /// Cells (row, column) where water leaves, beside what edges, sea and missing data give.
-    pub outlets: &'a [[usize; 2]],
+    pub outlets: &'a [Cell],
 }
 
 /// What a cell is to water.
@@ -57,7 +57,7 @@ impl<'a> Land<'a> {
                 return Err(Error::value(name, format!("{r} × {c} cells"), allowed));
             }
         }
-        for &[i, j] in self.outlets {
+        for &Cell { row: i, col: j } in self.outlets {
             let allowed = format!("a cell with data, rows 0 to {}, columns 0 to {}", rows - 1, cols - 1);
             if i >= rows || j >= cols || self.nodata.is_some_and(|mask| mask[(i, j)]) {
                 return Err(Error::value("outlet", format!("row {i}, column {j}"), allowed));
@@ -89,7 +89,7 @@ impl<'a> Land<'a> {
         let mut parts = Field::new(self.grid.size, Part::Inside);
         let rows = parts.par_rows_mut().map_init(Vec::new, |near, (i, row)| self.parts_of_row(i, row, near));
         let mut all_inside = rows.reduce(|| true, |a, b| a & b);
-        for &[i, j] in self.outlets {
+        for &Cell { row: i, col: j } in self.outlets {
             if i < parts.rows() && j < cols && parts[(i, j)] != Part::Void {
                 parts[(i, j)] = Part::Sink;
                 all_inside = false;

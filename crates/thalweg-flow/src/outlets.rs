@@ -4,7 +4,7 @@ use crate::breach::{Allowance, breach_hollows};
 use crate::depressions::stand_in;
 use crate::{Directions, Drainage, Land, Neighbourhood, OUT, Part, accumulate, d8, fill};
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Error, Field, Height, Result, Topology};
+use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
 
 /// The least fall from a cell to the next where the ground was level or rose, in units: 0.5 mm. That is a step of `f32` between
 /// 4096 and 8192 m, so that a fall is still one when heights have been rounded to that.
@@ -97,11 +97,11 @@ pub fn drains(land: &Land<'_>, lakes: &Field<bool>) -> Field<bool> {
 }
 
 /// Cells where water leaves the land beside its edges, or comes to a lake.
-fn sinks(land: &Land<'_>, lakes: &Field<bool>, stand_in: Option<usize>) -> Vec<[usize; 2]> {
+fn sinks(land: &Land<'_>, lakes: &Field<bool>, stand_in: Option<usize>) -> Vec<Cell> {
     let cols = land.grid.cols();
     let is_void = |k: usize| land.nodata.is_some_and(|mask| mask[k]);
     let ends = (0..lakes.len()).filter(|k| (lakes[*k] || stand_in == Some(*k)) && !is_void(*k));
-    land.outlets.iter().copied().chain(ends.map(|k| [k / cols, k % cols])).collect()
+    land.outlets.iter().copied().chain(ends.map(|k| Cell::new(k / cols, k % cols))).collect()
 }
 
 /// Raises what does not fall towards the cell that it drains to. Lakes keep their level.
@@ -198,7 +198,7 @@ impl Waters<'_> {
     }
 
     /// Where water leaves the land or comes to a lake.
-    fn sinks(&self) -> Vec<[usize; 2]> {
+    fn sinks(&self) -> Vec<Cell> {
         sinks(self.land, &self.is_lake, self.stand_in)
     }
 

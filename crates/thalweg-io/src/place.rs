@@ -48,10 +48,10 @@ pub(super) fn unnamed(path: &Path, grid: &Grid) -> Vec<String> {
     unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect()
 }
 
-/// The cell (row, column) that holds the point (x, y) of the terrain's own coordinates, metres east and north of the corner of world
+/// The cell that holds the point (x, y) of the terrain's own coordinates, metres east and north of the corner of world
 /// cell (0, 0) if it has no others; `None` if it lies outside.
-pub fn cell_at(grid: &Grid, point: [f64; 2]) -> Option<[usize; 2]> {
+pub fn cell_at(grid: &Grid, point: [f64; 2]) -> Option<Cell> {
     let Cell { row: i, col: j } = Place::of(grid).back(point);
     let inside = |k: f64, n: usize| (k >= 0.0 && k < n as f64).then_some(k as usize);
-    Some([inside(i, grid.rows())?, inside(j, grid.cols())?])
+    Some(Cell::new(inside(i, grid.rows())?, inside(j, grid.cols())?))
 }

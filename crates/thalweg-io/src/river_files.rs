@@ -80,7 +80,7 @@ pub struct Header {
     pub sea_level: Option<f64>,
     /// Cells (row, column) that were given as mouths.
     #[serde(default)]
-    pub mouths: Vec<[usize; 2]>,
+    pub mouths: Vec<Cell>,
 }
 
 /// Reads what is said of a network (bytes of JSON); the error is the problem in words.

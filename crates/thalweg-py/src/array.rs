@@ -154,6 +154,11 @@ pub fn layer<'py>(py: Python<'py>, cells: &Cells) -> PyResult<Bound<'py, PyAny>>
     }
 }
 
+/// Cells from rows and columns, as Python gives them.
+pub fn cells_of_pairs(pairs: Vec<[usize; 2]>) -> Vec<Cell> {
+    pairs.into_iter().map(Cell::from).collect()
+}
+
 /// Cells (row, column) as an array of two columns.
 pub fn places<'py>(py: Python<'py>, cells: &[Cell]) -> PyResult<Bound<'py, PyArray2<i64>>> {
     let flat: Vec<i64> = cells.iter().flat_map(|cell| [cell.row as i64, cell.col as i64]).collect();

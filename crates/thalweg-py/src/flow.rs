@@ -8,7 +8,7 @@ use thalweg_flow::breach::Limits;
 use thalweg_flow::depressions::Hierarchy;
 use thalweg_flow::{self as flow, Drainage, Land, infinity, streams};
 
-use crate::array::{array, bytes, metres, places, reals};
+use crate::array::{array, bytes, cells_of_pairs, metres, places, reals};
 use crate::land::Terrain;
 use crate::pool::work;
 use crate::recipe::edges_of;
@@ -24,7 +24,7 @@ type Looped = [bool; 2];
 /// Cells (row, column) where water leaves beside edges and sea.
 type Outlets = Vec<[usize; 2]>;
 
-fn land<'a>(terrain: &'a Terrain, outlets: &'a [[usize; 2]]) -> Result<Land<'a>> {
+fn land<'a>(terrain: &'a Terrain, outlets: &'a [Cell]) -> Result<Land<'a>> {
     let land = Land { outlets, ..Land::of(&terrain.0) };
     land.check()?;
     Ok(land)
@@ -33,7 +33,7 @@ fn land<'a>(terrain: &'a Terrain, outlets: &'a [[usize; 2]]) -> Result<Land<'a>>
 /// Heights with each depression filled to its spill level.
 #[pyfunction]
 pub fn fill<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, narrow: bool) -> ArrayResult<'py> {
-    let filled = work(py, || Ok(flow::fill::fill(&land(terrain, &outlets)?)))?;
+    let filled = work(py, || Ok(flow::fill::fill(&land(terrain, &cells_of_pairs(outlets))?)))?;
     metres(py, &filled, terrain.0.nodata.as_ref(), narrow)
 }
 
@@ -47,7 +47,8 @@ pub fn breach<'py>(
     length: f64,
     narrow: bool,
 ) -> PyResult<(Any<'py>, usize, usize, f64)> {
-    let breached = work(py, || flow::breach::breach(&land(terrain, &outlets)?, &Limits { depth, length }))?;
+    let breached =
+        work(py, || flow::breach::breach(&land(terrain, &cells_of_pairs(outlets))?, &Limits { depth, length }))?;
     let volume = breached.removed as f64 / thalweg_core::terrain::height::UNITS * terrain.0.grid.cell_area();
     let heights = metres(py, &breached.ground, terrain.0.nodata.as_ref(), narrow)?;
     Ok((heights, breached.breached, breached.kept, volume))
@@ -57,6 +58,7 @@ pub fn breach<'py>(
 #[pyfunction]
 pub fn d8<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, filled: bool) -> ArrayResult<'py> {
     let codes = work(py, || {
+        let outlets = cells_of_pairs(outlets);
         let land = land(terrain, &outlets)?;
         let directions = if filled { Drainage::of(&land).into_parts().1 } else { flow::d8::directions(&land) };
         Ok(streams::esri(&directions))
@@ -68,6 +70,7 @@ pub fn d8<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, filled: boo
 #[pyfunction]
 pub fn dinf<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> ArrayResult<'py> {
     let angles = work(py, || {
+        let outlets = cells_of_pairs(outlets);
         let land = land(terrain, &outlets)?;
         let drainage = Drainage::of(&land);
         Ok(infinity::angles(&drainage.surface(&land), drainage.directions()))
@@ -110,6 +113,7 @@ pub fn multiple<'py>(
 ) -> ArrayResult<'py> {
     let weights = weights.map(reals).transpose()?;
     let sums = work(py, || {
+        let outlets = cells_of_pairs(outlets);
         let land = land(terrain, &outlets)?;
         let mut drainage = Drainage::of(&land);
         spread(&land, &mut drainage, exponent, weights.as_ref())
@@ -244,7 +248,7 @@ type Depressions<'py> = (
 /// Which hollows lie in which.
 #[pyfunction]
 pub fn hierarchy<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> PyResult<Depressions<'py>> {
-    let found = work(py, || Ok(Hierarchy::of(&land(terrain, &outlets)?)))?;
+    let found = work(py, || Ok(Hierarchy::of(&land(terrain, &cells_of_pairs(outlets))?)))?;
     let cols = terrain.0.grid.cols();
     let cell = |k: u32| Cell::new(k as usize / cols, k as usize % cols);
     let number = |n: Option<u32>| n.map_or(-1, i64::from);

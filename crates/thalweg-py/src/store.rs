@@ -9,6 +9,7 @@ use thalweg_io::{LoadOptions, Unit};
 use thalweg_sim::recipe::{From, LayerSource};
 use thalweg_store::{Access, ApplyJob, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task};
 
+use crate::array::cells_of_pairs;
 use crate::pool::work;
 use crate::recipe::Recipe;
 
@@ -36,7 +37,15 @@ pub fn plan_drain(
         let load = LoadOptions { height, cell_size, unit: metres.then_some(Unit::Metre), ..LoadOptions::default() };
         let edges = [if closed { Edge::Closed } else { Edge::Open }; 4];
         let asked = DrainJob::of(&source, load)?;
-        let job = DrainJob { threshold, edges, sea_level, outlets, depressions, no_outlines, ..asked };
+        let job = DrainJob {
+            threshold,
+            edges,
+            sea_level,
+            outlets: cells_of_pairs(outlets),
+            depressions,
+            no_outlines,
+            ..asked
+        };
         written(Job::Drain(job), &store, &plan, tile)
     })
 }

@@ -6,7 +6,7 @@ use thalweg_export::survey::{Survey, SurveyOptions};
 use thalweg_flow::breach::Limits;
 use thalweg_flow::{Drainage, Land, streams};
 
-use crate::array::{array, metres, places};
+use crate::array::{array, cells_of_pairs, metres, places};
 use crate::flow::spread;
 use crate::land::Terrain;
 use crate::pool::work;
@@ -46,7 +46,7 @@ pub fn drain<'py>(
 ) -> PyResult<Drained<'py>> {
     let ground = &terrain.0;
     let breach = breach.map(|[depth, length]| Limits { depth, length });
-    let options = SurveyOptions { threshold, outlets, breach, ..SurveyOptions::default() };
+    let options = SurveyOptions { threshold, outlets: cells_of_pairs(outlets), breach, ..SurveyOptions::default() };
     let (survey, wide, summary) = work(py, || {
         let survey = Survey::of(ground, &options, |_| {})?;
         let wide = spreads

@@ -16,7 +16,7 @@ pub struct RiverFiles {
     /// Sea level in metres; `None` without a sea.
     pub sea: Option<f64>,
     /// Cells (row, column) that were given as mouths.
-    pub mouths: Vec<[usize; 2]>,
+    pub mouths: Vec<Cell>,
     /// The corrected ground in metres.
     pub ground: Field<f64>,
     /// True where there is data.

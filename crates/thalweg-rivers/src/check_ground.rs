@@ -6,7 +6,7 @@ use crate::drawn::Stencil;
 use crate::line_cells::walk;
 use crate::network::{ReachEnd, RiverReach};
 use crate::tree::around;
-use thalweg_core::Field;
+use thalweg_core::{Cell, Field};
 
 /// Share of the land that is to drain, in per cent.
 const LAND: f64 = 99.0;
@@ -107,7 +107,7 @@ impl RiverFiles {
 
     /// Which cells drain, by the heights as they are in a file of 32-bit floats.
     fn drains(&self) -> Field<bool> {
-        let mouth = |i: usize, j: usize| self.mouths.contains(&[i, j]);
+        let mouth = |i: usize, j: usize| self.mouths.contains(&Cell::new(i, j));
         let at_outlet = self.reaches.iter().any(|reach| reach.end == ReachEnd::Outlet);
         let lowest = at_outlet.then(|| self.sink()).flatten();
         let rests = Field::generate(self.ground.size(), |i, j| {

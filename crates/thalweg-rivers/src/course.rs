@@ -94,8 +94,8 @@ fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<Cell<f64>>)
     let [rows, cols] = grid.size;
     let [i, j] = [k / cols, k % cols];
     if let Some(n) = drained.directions.next(k) {
-        let cell = [n / cols, n % cols];
-        let tail = Some(Cell::from(cell).map(|x| x as f64 + 0.5));
+        let cell = Cell::new(n / cols, n % cols);
+        let tail = Some(cell.map(|x| x as f64 + 0.5));
         match () {
             () if site.is_sea(n) => return (End::Sea, tail),
             () if site.land.outlets.contains(&cell) => return (End::Outlet, tail),
@@ -103,7 +103,7 @@ fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<Cell<f64>>)
         }
     }
     let (y, x) = (i as f64 + 0.5, j as f64 + 0.5);
-    if site.land.outlets.contains(&[i, j]) {
+    if site.land.outlets.contains(&Cell::new(i, j)) {
         return (End::Outlet, None);
     }
     let sides =

@@ -4,7 +4,7 @@ use crate::network::{Mouth, Network, PlannedLake};
 use crate::tree::around;
 use crate::{Design, Site, level};
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height};
+use thalweg_core::{Cell, Field, Height};
 use thalweg_flow::breach::{Search, square};
 use thalweg_flow::{Land, Part, fill, lot};
 
@@ -98,12 +98,12 @@ pub(super) fn ponds(
 }
 
 /// Where water is gone: lakes, the land's own outlets, and where rivers end at one.
-fn outlets(site: &Site<'_>, network: &Network) -> Vec<[usize; 2]> {
+fn outlets(site: &Site<'_>, network: &Network) -> Vec<Cell> {
     let cols = network.size[1];
     let lakes = network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0).map(|(k, _)| k);
     let ends = network.rivers.iter().filter(|river| river.mouth == Mouth::Outlet);
     let ends = ends.filter_map(|river| river.path.last()).map(|(k, _)| *k as usize);
-    let cells = lakes.chain(ends).map(|k| [k / cols, k % cols]);
+    let cells = lakes.chain(ends).map(|k| Cell::new(k / cols, k % cols));
     site.land.outlets.iter().copied().chain(cells).collect()
 }
 

@@ -61,7 +61,7 @@ pub use network::{Mouth, Network, PlannedLake, ReachEnd, River, RiverKind, River
 pub use plan::plan;
 
 use thalweg_core::terrain::{HARDNESS, PROTECT, RAIN};
-use thalweg_core::{Error, Field, Result};
+use thalweg_core::{Cell, Error, Field, Result};
 use thalweg_flow::Land;
 use thalweg_flow::breach::Limits;
 use thalweg_noise::given::{rows, springs};
@@ -140,7 +140,7 @@ impl Design {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pass {
     /// Row and column.
-    pub cell: [usize; 2],
+    pub cell: Cell,
     /// Metres from which water is drawn to it, 0 to [`MAX_REACH`](waypoints::MAX_REACH).
     pub reach: f64,
 }
@@ -183,7 +183,7 @@ impl<'a> Site<'a> {
         }
         let springs = self.springs.iter().map(|spring| spring.cell).enumerate().map(|at| (springs::SPRINGS, at));
         let passes = self.passes.iter().map(|pass| pass.cell).enumerate().map(|at| (waypoints::PASSES, at));
-        for (table, (number, [i, j])) in springs.chain(passes) {
+        for (table, (number, Cell { row: i, col: j })) in springs.chain(passes) {
             if i >= rows || j >= cols || !self.land.is_dry(i, j) {
                 let allowed =
                     format!("a cell of land, rows 0 to {}, columns 0 to {}, not in the sea", rows - 1, cols - 1);

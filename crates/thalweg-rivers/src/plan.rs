@@ -7,7 +7,7 @@ use crate::tree::Tree;
 use crate::untangle::{self, Layout};
 use crate::{Design, Site, course, form, lakes, level, meander, shoulder};
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Edge, Height, Result};
+use thalweg_core::{Cell, Edge, Height, Result};
 use thalweg_flow::{Land, Part};
 
 /// How often the outlets of lakes are joined.
@@ -51,13 +51,13 @@ pub fn plan(site: &Site<'_>, design: &Design, key: Key) -> Result<Network> {
 }
 
 /// Where all water ends if it can leave nowhere: the lowest place of the ground, whatever the surface that rivers are planned on.
-fn sink(site: &Site<'_>) -> Vec<[usize; 2]> {
+fn sink(site: &Site<'_>) -> Vec<Cell> {
     if !site.land.outlets.is_empty() || site.land.grid.edges.contains(&Edge::Open) {
         return Vec::new();
     }
     let parts = site.land.parts();
     let place = parts.as_slice().iter().position(|part| *part == Part::Sink).filter(|k| !site.is_sea(*k));
-    place.into_iter().map(|k| [k / parts.cols(), k % parts.cols()]).collect()
+    place.into_iter().map(|k| Cell::new(k / parts.cols(), k % parts.cols())).collect()
 }
 
 /// Lays the network on drained land, with lakes no higher than `caps`.

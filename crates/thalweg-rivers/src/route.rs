@@ -6,7 +6,7 @@ use crate::network::SHARES;
 use crate::{Design, Site};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height, Result};
+use thalweg_core::{Cell, Field, Height, Result};
 use thalweg_flow::accumulate::shares;
 use thalweg_flow::{Directions, Drainage, breach};
 
@@ -49,14 +49,14 @@ impl Gathered {
 }
 
 /// Works out the drainage of a site's planning surface; `sink` is where all water ends if it can leave nowhere.
-pub(super) fn drained(site: &Site<'_>, design: &Design, sink: Option<[usize; 2]>) -> Result<Drained> {
+pub(super) fn drained(site: &Site<'_>, design: &Design, sink: Option<Cell>) -> Result<Drained> {
     let mut surface = smoothed(site, design.noise);
     rough(site, &mut surface);
     for pass in site.passes {
         dent(site, &mut surface, pass.cell, pass.reach);
     }
     bar(site, &mut surface);
-    if let Some([i, j]) = sink {
+    if let Some(Cell { row: i, col: j }) = sink {
         // The lowest place of the ground is that of the surface too.
         let lowest = site.land.ground[(i, j)];
         surface.as_mut_slice().par_iter_mut().for_each(|height| *height = lowest.max(*height));
@@ -149,7 +149,7 @@ fn rough(site: &Site<'_>, surface: &mut Field<Height>) {
 }
 
 /// Lowers the surface round a place so that all within `reach` metres runs to it.
-fn dent(site: &Site<'_>, surface: &mut Field<Height>, cell: [usize; 2], reach: f64) {
+fn dent(site: &Site<'_>, surface: &mut Field<Height>, cell: Cell, reach: f64) {
     let grid = site.land.grid;
     let reach = (reach / grid.cell).max(1.0);
     let span = |k: usize| {

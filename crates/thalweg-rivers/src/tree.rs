@@ -4,7 +4,7 @@ use crate::network::{FLOW, SHARES};
 use crate::route::Drained;
 use crate::{Design, LEAST_CELLS, Site};
 use thalweg_core::base::clock::YEAR;
-use thalweg_core::{Edge, Field, Result};
+use thalweg_core::{Cell, Edge, Field, Result};
 use thalweg_flow::{Neighbourhood, lot};
 
 /// No node.
@@ -58,7 +58,7 @@ impl Tree {
         });
         let places = site.springs.iter().map(|spring| spring.cell).chain(site.passes.iter().map(|pass| pass.cell));
         let mut given = Vec::new();
-        for [i, j] in places {
+        for Cell { row: i, col: j } in places {
             let mut next = Some(i * cols + j);
             while let Some(k) = next.filter(|k| dry(*k) && !is_river[*k]) {
                 is_river[k] = true;
@@ -79,7 +79,7 @@ impl Tree {
         let parts = |flow: f64| flow.round().clamp(0.0, 4e15) as i64;
         let mut inflow: Vec<i64> = ground.iter().map(|shares| parts(*shares as f64 * yields)).collect();
         for spring in site.springs {
-            let [i, j] = spring.cell;
+            let Cell { row: i, col: j } = spring.cell;
             if let Some(inflow) = inflow.get_mut(node(i * cols + j) as usize) {
                 *inflow = inflow.saturating_add(parts(spring.rate * FLOW));
             }

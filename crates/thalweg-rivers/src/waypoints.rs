@@ -4,7 +4,7 @@ use serde_json::Map;
 
 use crate::Pass;
 use thalweg_core::terrain::{Column, Table, within};
-use thalweg_core::{Error, Grid, Point, Result, Terrain};
+use thalweg_core::{Cell, Error, Grid, Point, Result, Terrain};
 use thalweg_noise::given::Given;
 use thalweg_noise::given::rows::{self, Entry, X, Y};
 use thalweg_noise::given::springs::cell_of;
@@ -133,7 +133,7 @@ fn table(name: &str, points: impl Iterator<Item = Point>, grid: &Grid) -> Result
 ///
 /// # Errors
 /// A table without the columns `row` and `column` of whole numbers and one length; a cell outside of the terrain, by row and column.
-pub fn mouths(terrain: &Terrain) -> Result<Vec<[usize; 2]>> {
+pub fn mouths(terrain: &Terrain) -> Result<Vec<Cell>> {
     cells(terrain, MOUTHS)
 }
 
@@ -148,7 +148,7 @@ pub fn passes(terrain: &Terrain) -> Result<Vec<Pass>> {
     Ok(cells.into_iter().zip(reaches).map(|(cell, reach)| Pass { cell, reach: f64::from(*reach) }).collect())
 }
 
-fn cells(terrain: &Terrain, name: &str) -> Result<Vec<[usize; 2]>> {
+fn cells(terrain: &Terrain, name: &str) -> Result<Vec<Cell>> {
     let Some(table) = terrain.tables.get(name) else { return Ok(Vec::new()) };
     rows::cells(name, table, &terrain.grid)
 }

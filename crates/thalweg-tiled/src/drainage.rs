@@ -6,7 +6,7 @@ use crate::part::Map;
 use crate::{TilePass, catchments, fill, flats, lake_numbers, lakes, nested, stream_cells};
 use thalweg_core::terrain::TileGrid;
 use thalweg_core::terrain::grid::SIDES;
-use thalweg_core::{Edge, Error, Grid, Result};
+use thalweg_core::{Cell, Edge, Error, Grid, Result};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_flow::streams;
 
@@ -35,7 +35,7 @@ pub fn tile_passes(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<
     }
     options.check_numbers()?;
     let [rows, cols] = grid.size;
-    if let Some([i, j]) = options.outlets.iter().find(|[i, j]| *i >= rows || *j >= cols) {
+    if let Some(Cell { row: i, col: j }) = options.outlets.iter().find(|cell| cell.row >= rows || cell.col >= cols) {
         let allowed = format!("a cell with data, rows 0 to {}, columns 0 to {}", rows - 1, cols - 1);
         return Err(Error::value("outlet", format!("row {i}, column {j}"), allowed));
     }

@@ -16,7 +16,7 @@ use thalweg_io::Samples;
 pub(super) struct Map {
     pub(super) grid: Grid,
     pub(super) tiling: TileGrid,
-    pub(super) outlets: Vec<[usize; 2]>,
+    pub(super) outlets: Vec<Cell>,
     /// Cells from which on there is a stream.
     pub(super) least: u64,
 }
@@ -30,7 +30,7 @@ pub(super) struct MapPart {
     grid: Grid,
     ground: Field<Height>,
     nodata: Option<Field<bool>>,
-    outlets: Vec<[usize; 2]>,
+    outlets: Vec<Cell>,
 }
 
 impl Map {
@@ -51,7 +51,7 @@ impl Map {
         let nodata = void.then(|| heights.iter().map(|height| *height == NO_HEIGHT).collect());
         let nodata = nodata.map(|mask| Field::from_vec(window.size(), mask)).transpose()?;
         let ground = Field::from_vec(window.size(), heights.into_iter().map(Height).collect())?;
-        let all = self.outlets.iter().copied().chain(stand_in.map(|index| self.tiling.cell(index)));
+        let all = self.outlets.iter().copied().chain(stand_in.map(|index| self.tiling.cell(index).into()));
         let outlets = all.filter_map(|cell| within(window, cell)).collect();
         Ok(MapPart { window, grid, ground, nodata, outlets })
     }
@@ -69,10 +69,10 @@ impl MapPart {
 
     /// Refuses a given outlet without data.
     pub(super) fn check_outlets(&self) -> Result<()> {
-        let is_void = |[i, j]: &&[usize; 2]| self.nodata.as_ref().is_some_and(|mask| mask[(*i, *j)]);
+        let is_void = |cell: &&Cell| self.nodata.as_ref().is_some_and(|mask| mask[**cell]);
         match self.outlets.iter().find(is_void) {
-            Some([i, j]) => {
-                let [row, col] = [i + self.window.start[0], j + self.window.start[1]];
+            Some(cell) => {
+                let Cell { row, col } = Cell::from_axes(|axis| cell[axis] + self.window.start[axis]);
                 Err(Error::value("outlet", format!("row {row}, column {col}"), "a cell with data"))
             }
             None => Ok(()),
@@ -87,9 +87,8 @@ impl MapPart {
 }
 
 /// Where a cell of the map lies in a window, if it does.
-fn within(window: CellRect, cell: [usize; 2]) -> Option<[usize; 2]> {
-    let at = [0, 1].map(|axis| cell[axis].wrapping_sub(window.start[axis]));
-    (at[0] < window.size()[0] && at[1] < window.size()[1]).then_some(at)
+fn within(window: CellRect, cell: Cell) -> Option<Cell> {
+    window.contains_cell(cell).then(|| Cell::from_axes(|axis| cell[axis] - window.start[axis]))
 }
 
 /// The layers that a pass is given, taken one by one.

@@ -2,7 +2,7 @@
 
 use js_sys::{Array, Float32Array, Object, Reflect, Uint8Array, Uint32Array};
 use serde_json::json;
-use thalweg_core::Error;
+use thalweg_core::{Cell, Error};
 use thalweg_export::survey::{Survey, SurveyOptions};
 use thalweg_flow::breach::Limits;
 use thalweg_flow::streams;
@@ -60,7 +60,7 @@ pub fn drain(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
 }
 
 /// Cells of a list of pairs, row and column.
-fn outlets(cells: &JsValue) -> Result<Vec<[usize; 2]>> {
+fn outlets(cells: &JsValue) -> Result<Vec<Cell>> {
     let refused = || Error::value("outlets", crate::options::shown(cells), "a list of cells, [row, column]");
     if !Array::is_array(cells) {
         return Err(refused().into());
@@ -68,7 +68,7 @@ fn outlets(cells: &JsValue) -> Result<Vec<[usize; 2]>> {
     let number = |value: JsValue| value.as_f64().filter(|x| x.fract() == 0.0 && (0.0..4e9).contains(x));
     let pair = |cell: JsValue| {
         let cell = Array::is_array(&cell).then(|| Array::from(&cell)).filter(|cell| cell.length() == 2)?;
-        Some([number(cell.get(0))? as usize, number(cell.get(1))? as usize])
+        Some(Cell::new(number(cell.get(0))? as usize, number(cell.get(1))? as usize))
     };
     Array::from(cells).iter().map(|cell| pair(cell).ok_or_else(|| refused().into())).collect()
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use thalweg_core::Result;
+use thalweg_core::{Cell, Result};
 use thalweg_io::LoadOptions;
 use thalweg_store::DrainJob;
 
@@ -97,7 +97,7 @@ impl DrainageArgs {
             edges: self.edges.edges(),
             sea_level: self.sea_level,
             threshold: self.threshold,
-            outlets: self.outlet.clone(),
+            outlets: self.outlet.iter().copied().map(Cell::from).collect(),
             depressions: self.depressions,
             no_outlines: self.no_outlines,
             ..DrainJob::of(input, load.options())?

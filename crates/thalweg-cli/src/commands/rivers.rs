@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{Parameters as _, typed};
 use thalweg_core::terrain::{Column, Table};
-use thalweg_core::{Error, Result, Terrain};
+use thalweg_core::{Cell, Error, Result, Terrain};
 use thalweg_io::river_folder::{check_files, draft_network};
 use thalweg_io::rivers::read_network;
 use thalweg_io::{Sidecar, load_layer, output};
@@ -95,9 +95,9 @@ fn model(args: &Rivers, terrain: &mut Terrain) -> Result<RiverNetwork> {
 
 /// Puts mouths, springs and waypoints into the terrain's tables.
 fn put_places(args: &Rivers, terrain: &mut Terrain) -> Result<()> {
-    let table = |cells: Vec<[usize; 2]>| Table::at(cells.into_iter().map(|cell| cell.map(|at| at as i64)));
-    let parts = |placed: &[([usize; 2], f64)]| -> (Vec<[usize; 2]>, Vec<f32>) {
-        placed.iter().map(|(cell, number)| (*cell, *number as f32)).unzip()
+    let table = |cells: Vec<Cell>| Table::at(cells.into_iter().map(|cell| cell.map(|at| at as i64)));
+    let parts = |placed: &[([usize; 2], f64)]| -> (Vec<Cell>, Vec<f32>) {
+        placed.iter().map(|(cell, number)| (Cell::from(*cell), *number as f32)).unzip()
     };
     let mouths = cells(terrain, &args.mouth, &args.mouth_at, "--mouth-at")?;
     let ((springs, rates), (passes, reaches)) = (parts(&args.spring), parts(&args.pass));

@@ -4,6 +4,8 @@ use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::ops::{Index, IndexMut};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Error, Result, Size};
 
 /// A number of a row or column: `usize` counts the cells of a raster, `i64` the cells of a world, which has cells on both
@@ -132,7 +134,8 @@ impl CellIndex for i64 {
 /// let squares = Field::generate([3, 4], |row, col| row * col);
 /// assert_eq!(squares[cell], 2);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(from = "[T; 2]", into = "[T; 2]", bound(serialize = "T: Clone + Serialize"))]
 pub struct Cell<T = usize> {
     /// The row, counted southward.
     pub row: T,

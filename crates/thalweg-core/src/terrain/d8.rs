@@ -6,6 +6,7 @@
 use std::slice;
 
 use crate::Topology;
+use crate::terrain::Cell;
 
 /// Flow-direction code of a cell from which water leaves the land: over an open edge, into a cell without data, into
 /// the sea, or at a given outlet.
@@ -210,7 +211,8 @@ pub struct Neighbourhood {
 impl Neighbourhood {
     /// The neighbours of `cell` (row, column). The size of a field is the topology of a terrain without looped edges.
     #[inline(always)]
-    pub fn new(topology: impl Into<Topology>, cell: [usize; 2]) -> Self {
+    pub fn new(topology: impl Into<Topology>, cell: impl Into<Cell>) -> Self {
+        let cell = <[usize; 2]>::from(cell.into());
         Self { topology: topology.into(), cell, directions: D8::ALL.iter() }
     }
 }

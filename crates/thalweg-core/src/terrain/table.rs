@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::terrain::Cell;
 use crate::{Error, Grid, Result};
 
 /// The column of a table of things that holds the solid which each carries, in units of height (1/65 536 m) × a cell: the law of mass
@@ -71,8 +72,9 @@ pub struct Table {
 
 impl Table {
     /// Cells (row, column of the world) as a table with these two columns.
-    pub fn at(cells: impl IntoIterator<Item = [i64; 2]>) -> Self {
-        let (rows, columns): (Vec<i64>, Vec<i64>) = cells.into_iter().map(|[row, column]| (row, column)).unzip();
+    pub fn at(cells: impl IntoIterator<Item = impl Into<Cell<i64>>>) -> Self {
+        let pair = |cell: Cell<i64>| (cell.row, cell.col);
+        let (rows, columns): (Vec<i64>, Vec<i64>) = cells.into_iter().map(|cell| pair(cell.into())).unzip();
         let named = [("row", rows), ("column", columns)];
         Self { columns: named.map(|(name, values)| (name.into(), "cell".into(), Column::Int(values))).into() }
     }

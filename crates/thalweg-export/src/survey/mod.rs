@@ -31,7 +31,7 @@ pub use summary::{BasinSummary, ChannelSummary, LakeSummary, OrderSummary, Strea
 
 use thalweg_core::base::memory;
 use thalweg_core::terrain::ChannelNetwork;
-use thalweg_core::{Error, Field, Grid, Height, Result, Terrain};
+use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::channels::trace_channels;
 use thalweg_flow::{Directions, Drainage, Land, basins, breach, infinity, streams};
 use thalweg_models::models::drainage::ACCUMULATION;
@@ -55,7 +55,7 @@ pub struct SurveyOptions {
     /// Catchment in m² from which on there is a stream, 0 to 1e15; if not said 0.5 km², but at least 100 cells.
     pub threshold: Option<f64>,
     /// Cells (row, column), counted from 0 in the north-west, where water leaves.
-    pub outlets: Vec<[usize; 2]>,
+    pub outlets: Vec<Cell>,
     /// Channels are cut out of depressions within these limits before the rest is filled; `None` cuts none.
     pub breach: Option<breach::Limits>,
     /// Water that runs off in a year, 0 to 1e15 mm; then the [folder](Survey::draft) holds the running water too, else not.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Survey;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Grid, Height};
+use thalweg_core::{Cell, Field, Grid, Height};
 use thalweg_flow::VOID;
 use thalweg_flow::breach::Breached;
 
@@ -41,7 +41,7 @@ pub struct Summary {
     /// Channels that were cut, if they were to be.
     pub breached: Option<ChannelSummary>,
     /// Cells (row, column) where water was to leave.
-    pub outlets: Vec<[usize; 2]>,
+    pub outlets: Vec<Cell>,
 }
 
 /// Depressions, full to their brims.

@@ -3,7 +3,7 @@
 use serde_json::{Map, json};
 
 use thalweg_core::terrain::{Column, Table};
-use thalweg_core::{Error, Grid, Result};
+use thalweg_core::{Cell, Error, Grid, Result};
 
 /// A number of each row: a key in a recipe, a column in a terrain.
 #[derive(Debug, Clone, Copy)]
@@ -164,7 +164,7 @@ pub fn read<const N: usize>(name: &str, table: &Table, entries: &[Entry; N], mos
 ///
 /// # Errors
 /// When a column is missing, of another kind or of another length, or a cell lies outside of the window.
-pub fn cells(table_name: &str, table: &Table, grid: &Grid) -> Result<Vec<[usize; 2]>> {
+pub fn cells(table_name: &str, table: &Table, grid: &Grid) -> Result<Vec<Cell>> {
     let (Some(rows), Some(cols), true) = (table.ints("row"), table.ints("column"), table.is_even()) else {
         return Err(Error::layer(table_name, "is a table without the columns row and column (whole), of one length"));
     };
@@ -175,7 +175,8 @@ pub fn cells(table_name: &str, table: &Table, grid: &Grid) -> Result<Vec<[usize;
         let allowed = || format!("{first} to {} (cells of the terrain)", first + size - 1);
         inside.map(|at| at as usize).ok_or_else(|| Error::value(named(), world, allowed()))
     };
-    let cell = |(number, (row, col)): (usize, (&i64, &i64))| Ok([local(number, *row, 0)?, local(number, *col, 1)?]);
+    let cell =
+        |(number, (row, col)): (usize, (&i64, &i64))| Ok(Cell::new(local(number, *row, 0)?, local(number, *col, 1)?));
     rows.iter().zip(cols).enumerate().map(cell).collect()
 }
 

@@ -5,7 +5,7 @@ use serde_json::Map;
 use crate::given::Given;
 use crate::given::rows::{self, Entry, X, Y};
 use thalweg_core::terrain::{Column, Table, within};
-use thalweg_core::{Error, Grid, Point, Result, Terrain};
+use thalweg_core::{Cell, Error, Grid, Point, Result, Terrain};
 
 /// The table's name. Its columns are `row` and `column` (world cell) and `rate` (m³/s).
 pub const SPRINGS: &str = "springs";
@@ -38,7 +38,7 @@ pub struct Spring {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpringSource {
     /// Row and column in the terrain's own window.
-    pub cell: [usize; 2],
+    pub cell: Cell,
     /// Water in m³/s.
     pub rate: f64,
 }
@@ -167,7 +167,7 @@ pub fn sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
     if table.columns.len() != 3 {
         return Err(Error::layer(SPRINGS, "is a table of other columns than row, column and rate"));
     }
-    let source = |(number, (cell, rate)): (usize, ([usize; 2], &f32))| {
+    let source = |(number, (cell, rate)): (usize, (Cell, &f32))| {
         Ok(SpringSource { cell, rate: RATE.check(&name(number), f64::from(*rate))? })
     };
     rows::cells(SPRINGS, table, &terrain.grid)?.into_iter().zip(rates).enumerate().map(source).collect()
@@ -194,10 +194,11 @@ mod tests {
         let mut terrain = Terrain::new(grid);
         add(&mut terrain, &[spring(155.0, 5.0)]).unwrap();
         add(&mut terrain, &[spring(0.0, 299.0)]).unwrap();
-        let want = [SpringSource { cell: [0, 15], rate: 2.0 }, SpringSource { cell: [29, 0], rate: 2.0 }];
+        let want =
+            [SpringSource { cell: Cell::new(0, 15), rate: 2.0 }, SpringSource { cell: Cell::new(29, 0), rate: 2.0 }];
         assert_eq!(sources(&terrain).unwrap(), want);
         let tile = terrain.window(CellRect::new([20, 0], [10, 10]));
-        assert_eq!(sources(&tile).unwrap(), [SpringSource { cell: [9, 0], rate: 2.0 }]);
+        assert_eq!(sources(&tile).unwrap(), [SpringSource { cell: Cell::new(9, 0), rate: 2.0 }]);
     }
 
     #[test]

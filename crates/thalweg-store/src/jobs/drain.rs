@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thalweg_core::terrain::TileGrid;
 use thalweg_core::terrain::grid::Edges;
-use thalweg_core::{Error, Grid, Height, Result};
+use thalweg_core::{Cell, Error, Grid, Height, Result};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_io::place::cell_at;
 use thalweg_io::{HeightReading, LoadOptions, Samples};
@@ -36,7 +36,7 @@ pub struct DrainJob {
     /// Catchment in m² from which on there is a stream; `None` as [`SurveyOptions::threshold`].
     pub threshold: Option<f64>,
     /// Cells (row, column) where water leaves.
-    pub outlets: Vec<[usize; 2]>,
+    pub outlets: Vec<Cell>,
     /// Whether the table of depressions is written.
     #[serde(default, skip_serializing_if = "is_not")]
     pub depressions: bool,

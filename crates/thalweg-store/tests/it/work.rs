@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::support::{files, finish_work};
 use serde_json::Value;
-use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, CellRect, Field, Grid, Height, Terrain};
 use thalweg_export::survey::{Survey, SurveyOptions};
 use thalweg_flow::streams;
 use thalweg_io::features::save_lakes;
@@ -545,7 +545,8 @@ fn the_schema_of_plans_names_what_they_hold() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), &land(5, [90, 80]));
     let recipe = hills();
-    let mut drained = DrainJob { outlets: vec![[3, 4]], ..DrainJob::of(&path, LoadOptions::default()).unwrap() };
+    let mut drained =
+        DrainJob { outlets: vec![Cell::new(3, 4)], ..DrainJob::of(&path, LoadOptions::default()).unwrap() };
     drained.load.height = Some([0.0, 9.0]);
     let part = BuildJob::part(&recipe, None, Some([0.0, 0.0, 900.0, 500.0])).unwrap();
     let slides =

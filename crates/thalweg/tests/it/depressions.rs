@@ -2,7 +2,7 @@
 
 use crate::support::with_threads;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Edge, Field, Grid, Height};
+use thalweg_core::{Cell, Edge, Field, Grid, Height};
 use thalweg_flow::depressions::{Hierarchy, OUTSIDE};
 use thalweg_flow::spill::{FilledPool, StandingWater, fill_spill_merge};
 use thalweg_flow::{Directions, Land, OUT, PIT, Part, d8, downstream, fill};
@@ -12,7 +12,7 @@ struct Ground {
     grid: Grid,
     ground: Field<Height>,
     nodata: Option<Field<bool>>,
-    outlets: Vec<[usize; 2]>,
+    outlets: Vec<Cell>,
 }
 
 impl Ground {
@@ -40,7 +40,7 @@ impl Ground {
         let nodata = (draw(7, 3) == 0).then(|| Field::generate(grid.size, |i, j| at(8, i, j) % 8 == 0));
         let outlet = [draw(9, grid.rows() as u64) as usize, draw(10, grid.cols() as u64) as usize];
         let is_void = nodata.as_ref().is_some_and(|mask| mask[(outlet[0], outlet[1])]);
-        let outlets = if draw(11, 4) == 0 && !is_void { vec![outlet] } else { Vec::new() };
+        let outlets = if draw(11, 4) == 0 && !is_void { vec![Cell::from(outlet)] } else { Vec::new() };
         Self { grid, ground, nodata, outlets }
     }
 

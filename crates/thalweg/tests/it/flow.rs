@@ -4,7 +4,7 @@ mod plain;
 
 use crate::support::with_threads;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Edge, Field, Grid, Height, Topology};
+use thalweg_core::{Cell, Edge, Field, Grid, Height, Topology};
 use thalweg_flow::{Directions, Drainage, Land, OUT, PIT, Part, VOID, accumulate, d8, fill};
 
 /// Ground with all that a land needs.
@@ -12,7 +12,7 @@ struct Case {
     grid: Grid,
     ground: Field<Height>,
     nodata: Option<Field<bool>>,
-    outlets: Vec<[usize; 2]>,
+    outlets: Vec<Cell>,
 }
 
 impl Case {
@@ -70,7 +70,7 @@ fn random(n: u64) -> Case {
         let cells = some(11, 8);
         let void = |k: usize| case.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]);
         let chosen = (0..cells.len()).filter(|k| cells.as_slice()[*k] && !void(*k));
-        case.outlets = chosen.map(|k| [k / size[1], k % size[1]]).collect();
+        case.outlets = chosen.map(|k| Cell::new(k / size[1], k % size[1])).collect();
     }
     case.land().check().unwrap();
     case
@@ -230,7 +230,7 @@ fn a_spiral_drains_along_its_whole_length() {
     }
     let mut case = Case::new([side, side], |i, j| if floor[(i, j)] { 100 } else { 50_000 });
     case.grid.edges = [Edge::Closed; 4];
-    case.outlets = vec![[0, 0]];
+    case.outlets = vec![Cell::new(0, 0)];
     let (_, directions) = drained(&case);
     let inner = at[0] as usize * side + at[1] as usize;
     let length = plain::path(&directions, inner).len();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::support::{build_preset, preset_recipe, run_recipe};
 use thalweg_core::terrain::{DISCHARGE, POOL};
-use thalweg_core::{Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, Field, Grid, Height, Terrain};
 use thalweg_export::export::{Export, ExportOptions, ExportTarget, LayerPlace, TARGETS};
 use thalweg_export::survey::{Phase, Survey, SurveyOptions, check_files};
 use thalweg_export::world_folder;
@@ -112,7 +112,7 @@ fn a_survey_s_folder_is_whole_or_untouched() {
     for wrong in [
         SurveyOptions { threshold: Some(f64::NAN), ..SurveyOptions::default() },
         SurveyOptions { runoff: Some(-1.0), ..SurveyOptions::default() },
-        SurveyOptions { outlets: vec![[60, 0]], ..SurveyOptions::default() },
+        SurveyOptions { outlets: vec![Cell::new(60, 0)], ..SurveyOptions::default() },
     ] {
         assert!(Survey::of(&terrain, &wrong, |_| {}).is_err(), "{wrong:?}");
     }

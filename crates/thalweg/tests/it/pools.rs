@@ -2,7 +2,7 @@
 
 use crate::support::with_threads;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Edge, Field, Grid, Height};
+use thalweg_core::{Cell, Edge, Field, Grid, Height};
 use thalweg_flow::depressions::OUTSIDE;
 use thalweg_flow::pools::{Arrival, Overflow, PoolKind, PoolRules, Pools, Settled, Stock};
 use thalweg_flow::spill::fill_spill_merge;
@@ -14,7 +14,7 @@ struct Ground {
     grid: Grid,
     ground: Field<Height>,
     nodata: Option<Field<bool>>,
-    outlets: Vec<[usize; 2]>,
+    outlets: Vec<Cell>,
 }
 
 impl Ground {
@@ -43,7 +43,7 @@ impl Ground {
         it.nodata = (draw(7, 3) == 0).then(|| Field::generate(size, |i, j| at(8, i, j) % 8 == 0));
         let outlet = [draw(9, size[0] as u64) as usize, draw(10, size[1] as u64) as usize];
         if draw(11, 4) == 0 && it.nodata.as_ref().is_none_or(|mask| !mask[(outlet[0], outlet[1])]) {
-            it.outlets.push(outlet);
+            it.outlets.push(outlet.into());
         }
         it
     }

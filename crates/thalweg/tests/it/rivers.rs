@@ -534,7 +534,7 @@ fn the_checks_find_what_is_wrong() {
     fails("reaches an outlet", &|s| s.reaches[long].end = ReachEnd::Outlet);
     fails("reaches an outlet", &|s| {
         s.reaches[long].end = ReachEnd::Outlet;
-        (s.sea, s.mouths) = (None, vec![[0, 0]]);
+        (s.sea, s.mouths) = (None, vec![Cell::new(0, 0)]);
     });
     fails("water and bed never rise", &|s| s.reaches[long].surface[6] += 10.0);
     fails("lines show in the drawn ground", &|s| {
@@ -583,7 +583,7 @@ fn wishes_are_met() {
     // A dry place, far from rivers and lakes.
     let free = |[i, j]: [usize; 2]| !near(&plain, [i, j], 6.0) && plain.lake[(i, j)] == 0;
     let dry = (10..90).flat_map(|i| (10..110).map(move |j| [i, j])).find(|cell| free(*cell)).unwrap();
-    let springs = [springs::SpringSource { cell: dry, rate: 3.0 }];
+    let springs = [springs::SpringSource { cell: dry.into(), rate: 3.0 }];
     let site = Site { springs: &springs, ..Site::of(Land::of(&terrain)) };
     let (network, carved) = made_for(&site, &design);
     assert!(near(&network, dry, 1.5), "a river begins at the spring");
@@ -594,14 +594,14 @@ fn wishes_are_met() {
     assert!(sum(&network) >= sum(&plain) + 2.99, "its water arrives");
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
     // A place that a river is to pass.
-    let passes = [Pass { cell: dry, reach: 700.0 }];
+    let passes = [Pass { cell: dry.into(), reach: 700.0 }];
     let (network, carved) = made_for(&Site { passes: &passes, ..Site::of(Land::of(&terrain)) }, &design);
     assert!(near(&network, dry, 1.5), "a river passes there");
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
     // One mouth for all.
     let mut closed = terrain.clone();
     closed.grid.edges = CLOSED;
-    let outlets = [[40, 119]];
+    let outlets = [Cell::new(40, 119)];
     let (network, carved) = made_for(&Site::of(Land { outlets: &outlets, ..Land::of(&closed) }), &design);
     let mut ends = network.rivers.iter().filter(|river| river.mouth == Mouth::Outlet).peekable();
     assert!(ends.peek().is_some());
@@ -695,14 +695,22 @@ fn bad_input_is_refused_or_harmless() {
         assert!(error.contains(word), "{error}");
     };
     refused(
-        &Site { springs: &[springs::SpringSource { cell: [0, 0], rate: 1.0 }], ..site },
+        &Site { springs: &[springs::SpringSource { cell: Cell::new(0, 0), rate: 1.0 }], ..site },
         &design,
         "springs[1] = row 0, column 0",
     );
-    refused(&Site { springs: &[springs::SpringSource { cell: [40, 3], rate: 1.0 }], ..site }, &design, "rows 0 to 39");
-    refused(&Site { passes: &[Pass { cell: [1, 1], reach: 50.0 }], ..site }, &design, "passes[1] = row 1");
-    refused(&Site { passes: &[Pass { cell: [20, 20], reach: f64::NAN }], ..site }, &design, "passes[1].reach = NaN m");
-    refused(&Site { land: Land { outlets: &[[99, 0]], ..site.land }, ..site }, &design, "outlet");
+    refused(
+        &Site { springs: &[springs::SpringSource { cell: Cell::new(40, 3), rate: 1.0 }], ..site },
+        &design,
+        "rows 0 to 39",
+    );
+    refused(&Site { passes: &[Pass { cell: Cell::new(1, 1), reach: 50.0 }], ..site }, &design, "passes[1] = row 1");
+    refused(
+        &Site { passes: &[Pass { cell: Cell::new(20, 20), reach: f64::NAN }], ..site },
+        &design,
+        "passes[1].reach = NaN m",
+    );
+    refused(&Site { land: Land { outlets: &[Cell::new(99, 0)], ..site.land }, ..site }, &design, "outlet");
     refused(&site, &Design { runoff: f64::NAN, ..unbreached() }, "runoff");
     refused(&site, &Design { meander: -1.0, ..unbreached() }, "meander");
     refused(&Site { rain: Some(&Field::new([3, 3], 1.0)), ..site }, &design, "3 × 3");
@@ -713,7 +721,7 @@ fn bad_input_is_refused_or_harmless() {
     let bare = made(&cone, &design);
     assert_eq!(made_for(&Site { hardness: Some(&none), protect: Some(&none), ..site }, &design), bare);
     // A place that nothing drains to, the summit: a river begins there. One cell, one row, one column.
-    let (network, _) = made_for(&Site { passes: &[Pass { cell: [20, 20], reach: 0.0 }], ..site }, &design);
+    let (network, _) = made_for(&Site { passes: &[Pass { cell: Cell::new(20, 20), reach: 0.0 }], ..site }, &design);
     assert!(network.rivers.iter().any(|river| (river.vertices[0].place[0] - 20.5).abs() < 2.0));
     for size in [[1, 1], [1, 50], [50, 1], [2, 2]] {
         let thin = land(size, None, |i, j| i + j);

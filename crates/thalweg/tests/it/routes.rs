@@ -6,7 +6,7 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 use crate::support::with_threads;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Edge, Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::basins::{basins, catchment};
 use thalweg_flow::breach::{Limits, breach};
 use thalweg_flow::infinity::{self, accumulate, angles, share};
@@ -17,7 +17,7 @@ struct Ground {
     grid: Grid,
     ground: Field<Height>,
     nodata: Option<Field<bool>>,
-    outlets: Vec<[usize; 2]>,
+    outlets: Vec<Cell>,
 }
 
 impl Ground {
@@ -33,7 +33,7 @@ impl Ground {
         let nodata = (draw(7, 3) == 0).then(|| Field::generate(size, |i, j| at(8, i, j) % 12 == 0));
         let outlet = [draw(9, size[0] as u64) as usize, draw(10, size[1] as u64) as usize];
         let is_void = nodata.as_ref().is_some_and(|mask| mask[(outlet[0], outlet[1])]);
-        let outlets = if draw(11, 4) == 0 && !is_void { vec![outlet] } else { Vec::new() };
+        let outlets = if draw(11, 4) == 0 && !is_void { vec![Cell::from(outlet)] } else { Vec::new() };
         Self { grid, ground, nodata, outlets }
     }
 

@@ -133,7 +133,8 @@ fn small_lands_of_all_kinds_in_tiles_of_few_cells() {
         if draw(9, 3) == 0 {
             let cells = (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| [i, j]));
             let chosen = |cell: &[usize; 2]| key.and(10).cell(cell.map(|at| at as i64)).bits() % 100 < 4;
-            options.outlets = cells.filter(|[i, j]| chosen(&[*i, *j]) && !terrain.is_nodata(*i, *j)).collect();
+            let cells = cells.filter(|[i, j]| chosen(&[*i, *j]) && !terrain.is_nodata(*i, *j));
+            options.outlets = cells.map(Cell::from).collect();
         }
         compare(&format!("land {n}"), &terrain, &options, &[1 + draw(11, 3) as usize, 2 + draw(12, 8) as usize, 64]);
     }
@@ -159,7 +160,7 @@ fn noise_with_ties_and_without() {
     compare(
         "one open side",
         &closed,
-        &SurveyOptions { outlets: vec![[70, 64], [0, 0], [100, 127]], ..streams(9) },
+        &SurveyOptions { outlets: vec![Cell::new(70, 64), Cell::new(0, 0), Cell::new(100, 127)], ..streams(9) },
         &sides,
     );
     let mut sea = land(size, |i, j| units(hills(7, i, j)));
@@ -221,7 +222,7 @@ fn outlines_of_lakes_with_many_islands() {
         holed.nodata = Some(Field::generate(size, |i, j| shape(i, j) == 30 && (i + j) % 2 == 0));
         holed.grid.edges = [Edge::Closed; 4];
         // The one way out is high up, so that all below it is a lake.
-        let options = SurveyOptions { outlets: vec![[1, 0]], ..streams(30) };
+        let options = SurveyOptions { outlets: vec![Cell::new(1, 0)], ..streams(30) };
         compare(name, &holed, &options, &[5, 64, 97]);
     }
     // As many corners as there can be: every other cell is land.
@@ -312,7 +313,10 @@ fn what_cannot_be_done_is_said() {
     looped.edges = [Edge::Looped; 4];
     assert!(refused(&looped, 8, &none).contains("looped"));
     assert!(refused(&terrain.grid, 0, &none).contains("side of a tile = 0 cells"));
-    assert!(refused(&terrain.grid, 8, &SurveyOptions { outlets: vec![[20, 0]], ..none.clone() }).contains("row 20"));
+    assert!(
+        refused(&terrain.grid, 8, &SurveyOptions { outlets: vec![Cell::new(20, 0)], ..none.clone() })
+            .contains("row 20")
+    );
     assert!(
         refused(&terrain.grid, 8, &SurveyOptions { breach: Some(Default::default()), ..none.clone() })
             .contains("breach")
@@ -320,7 +324,7 @@ fn what_cannot_be_done_is_said() {
     assert!(refused(&terrain.grid, 8, &SurveyOptions { threshold: Some(-1.0), ..none.clone() }).contains("threshold"));
     let mut holed = terrain.clone();
     holed.nodata = Some(Field::generate([20, 30], |i, _| i == 7));
-    let options = SurveyOptions { outlets: vec![[7, 9]], ..none.clone() };
+    let options = SurveyOptions { outlets: vec![Cell::new(7, 9)], ..none.clone() };
     let error = drain_in_memory(&holed, &options, 8, |_| {}, |_| {}).unwrap_err().to_string();
     assert!(error.contains("row 7, column 9"), "{error}");
     // Far more cells than a grid in memory may have.

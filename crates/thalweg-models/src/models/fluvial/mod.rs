@@ -291,7 +291,7 @@ impl Flow {
     fn pour(&mut self, state: &mut State<'_>, rules: &Rules, sources: &[springs::SpringSource], step: u32) {
         let (seconds, area) = (self.model.seconds(&state.terrain.grid), state.terrain.grid.cell_area());
         for source in sources {
-            self.put(state, source.cell, within_step(source.rate * seconds / area, step));
+            self.put(state, source.cell.into(), within_step(source.rate * seconds / area, step));
         }
         if self.model.drop == 0.0 || step > 0 {
             return;

@@ -12,7 +12,7 @@ use crate::models::hydrology::rules::Rules;
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::RAIN;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Error, Field, Height, Result, Terrain};
+use thalweg_core::{Cell, Error, Field, Height, Result, Terrain};
 use thalweg_noise::given::soils;
 use thalweg_noise::given::springs;
 
@@ -99,7 +99,7 @@ fn runoff(terrain: &Terrain, intensity: f64) -> Result<Vec<f64>> {
 ///
 /// # Errors
 /// When a spring pours more than drops can carry.
-pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<(i64, [usize; 2])>> {
+pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<(i64, Cell)>> {
     let grid = &terrain.grid;
     let most = rules.most;
     let pours = |(k, source): (usize, springs::SpringSource)| {
@@ -119,7 +119,7 @@ pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<
 pub fn well_up(terrain: &Terrain, rules: &Rules, tick: Tick, budget: &mut MassBalance) -> Result<Vec<Drop>> {
     let mut number = SPRING | u64::from(tick.step) << COUNT_BITS;
     let mut drops = Vec::new();
-    for (water, [i, j]) in pour(terrain, rules, &(tick.step..tick.step + 1))? {
+    for (water, Cell { row: i, col: j }) in pour(terrain, rules, &(tick.step..tick.step + 1))? {
         for water in portions(water, rules.drop, rules.most) {
             let cell = terrain.grid.world_cell(i, j);
             drops.push(Drop::new(number, cell, terrain.ground[(i, j)], water, rules.turns));

@@ -13,7 +13,7 @@ use crate::models::hydrology::rain::{Share, pour};
 use crate::models::hydrology::rules::Rules;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height, Result, Terrain};
+use thalweg_core::{Cell, Field, Height, Result, Terrain};
 use thalweg_flow::pools::{Arrival, Pools};
 use thalweg_flow::{D8, downstream};
 
@@ -73,7 +73,7 @@ pub fn come(
         }
     }
     let mut poured = 0;
-    for (water, [i, j]) in pour(terrain, rules, &steps)? {
+    for (water, Cell { row: i, col: j }) in pour(terrain, rules, &steps)? {
         let k = i * grid.cols() + j;
         let all = i128::from(water) * PARTS as i128;
         let coming = (water as f64 * comes(k) * PARTS) as i128;

@@ -14,7 +14,7 @@ use crate::models::pipes::{FRACTION, FlowArea, GRAVITY, PIPE_X, PIPE_Y, Pipes, T
 use crate::process::slopes::factors;
 use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_core::terrain::{Cells, HARDNESS, LayerSpec, PROTECT, RAIN, SUSPENDED, WATER};
-use thalweg_core::{Field, Grid, Height, Result, Terrain};
+use thalweg_core::{Cell, Field, Grid, Height, Result, Terrain};
 use thalweg_noise::given::springs::{SpringSource, sources};
 
 /// Rows of a band: few enough to share, enough for those beside it not to count.
@@ -135,7 +135,7 @@ impl Stepper for Flow {
         if tick.step == 0 && self.model.lake {
             sums.poured += self.stand(terrain, &mut state.water);
         }
-        for SpringSource { cell: [i, j], rate } in
+        for SpringSource { cell: Cell { row: i, col: j }, rate } in
             springs.into_iter().filter(|spring| !terrain.is_nodata(spring.cell[0], spring.cell[1]))
         {
             let water = &mut state.water[(i, j)];

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Edge, Field, Height};
+use thalweg_core::{Cell, Edge, Field, Height};
 use thalweg_flow::{D8, Directions, Land, OUT, PIT, Part, VOID};
 
 /// What each cell is to water.
@@ -17,7 +17,9 @@ pub fn parts(land: &Land<'_>) -> Field<Part> {
             (i == 0 && open(0)) || (j + 1 == cols && open(1)) || (i + 1 == rows && open(2)) || (j == 0 && open(3));
         if void(i, j) {
             Part::Void
-        } else if land.grid.sea_level.is_some_and(|sea| land.ground[(i, j)] <= sea) || land.outlets.contains(&[i, j]) {
+        } else if land.grid.sea_level.is_some_and(|sea| land.ground[(i, j)] <= sea)
+            || land.outlets.contains(&Cell::new(i, j))
+        {
             Part::Sink
         } else if on_edge || land.around(i, j).any(|(_, [r, c])| void(r, c)) {
             Part::Rim
