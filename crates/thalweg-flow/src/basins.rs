@@ -57,7 +57,7 @@ pub fn catchment(directions: &Directions, cell: impl Into<Cell>) -> Result<Field
     inside[(i, j)] = true;
     let mut stack = vec![cell];
     while let Some(cell) = stack.pop() {
-        for (direction, [r, c]) in Neighbourhood::new(directions.topology(), cell) {
+        for (direction, Cell { row: r, col: c }) in Neighbourhood::new(directions.topology(), cell) {
             // It drains here if it points the opposite way.
             if directions[(r, c)] == direction.opposite().code() && !inside[(r, c)] {
                 inside[(r, c)] = true;

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use crate::depressions::{OUTSIDE, number_pits};
 use crate::{Directions, Land, Part, d8, lot};
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Error, Field, Height, Result};
+use thalweg_core::{Cell, Error, Field, Height, Result};
 
 /// How far breaching may go; [`Limits::default`] sets none.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -197,7 +197,7 @@ impl<'a> Search<'a> {
         let mut place = 0;
         while let Some(here) = self.reached.get(place).copied() {
             let k = here.cell as usize;
-            for (_, [r, c]) in self.land.around(k / cols, k % cols) {
+            for (_, Cell { row: r, col: c }) in self.land.around(k / cols, k % cols) {
                 let n = (r * cols + c) as u32;
                 if self.ground[(r, c)] == height && self.place(n).is_none() && self.parts[(r, c)] != Part::Void {
                     self.visit(n, n, OUTSIDE, (0, 0));
@@ -221,7 +221,7 @@ impl<'a> Search<'a> {
     /// Whether water at this height runs on from a cell: out of the land, or to lower ground.
     fn runs_on(&self, k: usize, height: Height) -> bool {
         let cols = self.land.grid.cols();
-        let lower = |[r, c]: [usize; 2]| self.ground[(r, c)] < height && self.parts[(r, c)] != Part::Void;
+        let lower = |Cell { row: r, col: c }: Cell| self.ground[(r, c)] < height && self.parts[(r, c)] != Part::Void;
         matches!(self.parts[k], Part::Rim | Part::Sink)
             || self.land.around(k / cols, k % cols).any(|(_, cell)| lower(cell))
     }
@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
         let cols = self.land.grid.cols();
         let k = here.cell as usize;
         let start = here.start as usize;
-        for (d, [r, c]) in self.land.around(k / cols, k % cols) {
+        for (d, Cell { row: r, col: c }) in self.land.around(k / cols, k % cols) {
             let cut = (i64::from(self.ground[(r, c)].0) - i64::from(height.0)).max(0);
             let (di, dj) = (r.abs_diff(start / cols) as f64, c.abs_diff(start % cols) as f64);
             let (cost, near) = (here.cost + cut, di * di + dj * dj <= self.reach);

@@ -3,7 +3,7 @@
 use crate::basins::spread;
 pub use crate::spill_cells::OUTSIDE;
 use crate::{Directions, Land, PIT, Part, d8, lot, spill_cells};
-use thalweg_core::{Edge, Field, Height};
+use thalweg_core::{Cell, Edge, Field, Height};
 
 /// All depressions of a land: a forest of binary trees.
 ///
@@ -126,7 +126,7 @@ pub(crate) fn number_pits(land: &Land<'_>, directions: &Directions, labels: &mut
         stack.push(first);
         while let Some(k) = stack.pop() {
             // Neighbouring pits are of one height, else the higher would drain to the lower.
-            for (_, [r, c]) in land.around(k / cols, k % cols) {
+            for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
                 let n = r * cols + c;
                 if codes[n] == PIT && labels[n] == OUTSIDE {
                     labels[n] = number;
@@ -184,7 +184,7 @@ impl Forest {
         let here = self.top(leaf[k]);
         let mut beside = [(Height::ZERO, 0, 0); 8];
         let mut count = 0;
-        for (_, [r, c]) in land.around(k / cols, k % cols) {
+        for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
             let n = r * cols + c;
             let meets = leaf[n] != leaf[k] && heights[n] <= heights[k] && parts[(r, c)] != Part::Void;
             if meets && self.top(leaf[n]) != here {

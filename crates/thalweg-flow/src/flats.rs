@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::{D8, Directions, Land, PIT, VOID};
-use thalweg_core::{Height, Topology};
+use thalweg_core::{Cell, Height, Topology};
 
 /// Leads the cells of flats to where these end: towards lower ground, and away from higher.
 ///
@@ -259,7 +259,7 @@ impl Shape {
         if !inside && (self.looped[0] | self.looped[1]) {
             let topology = Topology { size: [self.rows, self.cols], looped: self.looped };
             for (d, step) in D8::OFFSETS.iter().enumerate() {
-                if let Some([r, c]) = topology.cell([i, j], *step) {
+                if let Some(Cell { row: r, col: c }) = topology.cell([i, j], *step) {
                     visit(d, r * self.cols + c);
                 }
             }

@@ -3,7 +3,7 @@
 use std::f64::consts::FRAC_PI_4;
 
 use crate::{D8, Directions, Land, VOID, leads_to};
-use thalweg_core::{Error, Field, Result, Topology};
+use thalweg_core::{Cell, Error, Field, Result, Topology};
 
 /// The angle of a cell from which water goes to no neighbour: it leaves there, stays there, or there is no data.
 pub const NONE: f32 = -1.0;
@@ -62,7 +62,7 @@ fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Opt
             }
         }
     } else {
-        for (direction, [r, c]) in land.around(i, j) {
+        for (direction, Cell { row: r, col: c }) in land.around(i, j) {
             if directions[(r, c)] != VOID {
                 falls[multiple(direction)] = here - f64::from(land.ground[(r, c)].0);
             }
@@ -210,7 +210,7 @@ pub fn accumulate(directions: &Directions, angles: &Field<f32>, weights: &Field<
 /// Index of neighbour `to` of cell `k`, if it is inside.
 fn beside(directions: &Directions, k: usize, to: u8) -> Option<usize> {
     let cols = directions.cols();
-    let [i, j] = directions.topology().cell([k / cols, k % cols], D8::OFFSETS[usize::from(to)])?;
+    let Cell { row: i, col: j } = directions.topology().cell([k / cols, k % cols], D8::OFFSETS[usize::from(to)])?;
     Some(i * cols + j)
 }
 

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::d8::{self, Descent};
 use crate::{Directions, Land, PIT, Part, flats};
-use thalweg_core::{Field, Grid};
+use thalweg_core::{Cell, Field, Grid};
 
 /// Rows that one task looks at, at least: each reads those beside it.
 const PIECE: usize = 16;
@@ -86,7 +86,7 @@ impl LiveD8 {
         codes[k] = PIT;
         stack.push(k);
         while let Some(k) = stack.pop() {
-            for (_, [r, c]) in land.around(k / cols, k % cols) {
+            for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
                 let n = r * cols + c;
                 if steepest[n] == PIT && codes[n] != PIT {
                     codes[n] = PIT;

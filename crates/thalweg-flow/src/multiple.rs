@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::{D8, Directions, Land, VOID};
 use thalweg_core::base::power::{exp2, log2};
-use thalweg_core::{Error, Field, Height, Result, Topology};
+use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
 
 /// What gathered along all ways down.
 #[derive(Debug, Clone)]
@@ -241,7 +241,7 @@ fn around(surface: &Surface<'_>, k: usize, steps: &[isize; 8]) -> ([i32; 8], [us
         return (near, at);
     }
     for (d, step) in D8::OFFSETS.iter().enumerate() {
-        let Some([r, c]) = surface.topology.cell([i as usize, j as usize], *step) else { continue };
+        let Some(Cell { row: r, col: c }) = surface.topology.cell([i as usize, j as usize], *step) else { continue };
         at[d] = r * surface.cols + c;
         if surface.codes[at[d]] != VOID {
             near[d] = surface.heights[at[d]].0;
@@ -303,7 +303,7 @@ mod tests {
         }
         let lower: Vec<(usize, f64)> = land
             .around(k / cols, k % cols)
-            .map(|(direction, [r, c])| (direction, r * cols + c))
+            .map(|(direction, Cell { row: r, col: c })| (direction, r * cols + c))
             .filter(|(_, n)| heights[*n] < heights[k] && directions[*n] != VOID)
             .map(|(direction, n)| {
                 let fall = heights[k].metres() - heights[n].metres();

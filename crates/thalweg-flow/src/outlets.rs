@@ -207,7 +207,7 @@ impl Waters<'_> {
         let [rows, cols] = self.land.grid.size;
         let level = |i: usize, j: usize| if self.is_lake[(i, j)] { self.surface[(i, j)].0 } else { i32::MIN };
         Field::generate([rows, cols], |i, j| {
-            let around = self.land.around(i, j).map(|(_, [r, c])| level(r, c));
+            let around = self.land.around(i, j).map(|(_, Cell { row: r, col: c })| level(r, c));
             Height(around.fold(level(i, j), i32::max))
         })
     }
@@ -234,7 +234,7 @@ fn each_piece(
         let mut next = 0;
         while let Some(k) = cells.get(next).map(|k| *k as usize) {
             next += 1;
-            for (_, [r, c]) in Neighbourhood::new(topology, [k / cols, k % cols]) {
+            for (_, Cell { row: r, col: c }) in Neighbourhood::new(topology, [k / cols, k % cols]) {
                 if !seen[r * cols + c] && alike(first, r * cols + c) {
                     seen[r * cols + c] = true;
                     cells.push((r * cols + c) as u32);

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::near::{BLOCK, HERE, NEIGHBOURS, Near, WALL, block, heights, whole};
 use crate::{Land, Part, lot};
-use thalweg_core::Field;
+use thalweg_core::{Cell, Field};
 
 /// The label of a cell from which water leaves the land without passing a pit, or which has no data.
 pub const OUTSIDE: u32 = u32::MAX;
@@ -69,9 +69,9 @@ fn is_border(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>, [i, j]: [u
         Part::Rim if here != OUTSIDE => true,
         // Around the sea, what is as low is sea too.
         Part::Sink if !land.is_dry(i, j) => false,
-        _ => land
-            .around(i, j)
-            .any(|(_, [r, c])| leaf[(r, c)] != here && land.ground[(r, c)] <= height && parts[(r, c)] != Part::Void),
+        _ => land.around(i, j).any(|(_, Cell { row: r, col: c })| {
+            leaf[(r, c)] != here && land.ground[(r, c)] <= height && parts[(r, c)] != Part::Void
+        }),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{D8, Directions, Land, Neighbourhood, OUT, VOID, accumulate};
 use thalweg_core::base::range::check_range;
 use thalweg_core::terrain::{shreve_magnitude, strahler_order};
-use thalweg_core::{Error, Field, Height, Result, Topology};
+use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
 
 /// Number of cells of `cell_area` m² that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a
 /// cell when counts are gathered ([`accumulate::cells`]).
@@ -73,10 +73,12 @@ pub(super) fn donors<'a>(
     k: usize,
 ) -> impl Iterator<Item = usize> + 'a {
     let cols = directions.cols();
-    Neighbourhood::new(directions.topology(), [k / cols, k % cols]).filter_map(move |(direction, [r, c])| {
-        let comes = directions[(r, c)] == direction.opposite().code() && streams[(r, c)];
-        comes.then_some(r * cols + c)
-    })
+    Neighbourhood::new(directions.topology(), [k / cols, k % cols]).filter_map(
+        move |(direction, Cell { row: r, col: c })| {
+            let comes = directions[(r, c)] == direction.opposite().code() && streams[(r, c)];
+            comes.then_some(r * cols + c)
+        },
+    )
 }
 
 /// The stream cell that stream cell `k` drains to.

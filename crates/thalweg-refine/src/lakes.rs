@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height};
+use thalweg_core::{Cell, Field, Height};
 use thalweg_flow::{Neighbourhood, downstream};
 
 /// A hollow of level 0 is a lake where water would stand so deep or deeper at its deepest, in metres; others are filled.
@@ -89,7 +89,7 @@ fn lead_to(exit: usize, size: [usize; 2], inside: &mut dyn FnMut(usize) -> bool,
     let mut done = BTreeSet::from([exit]);
     let mut queue = VecDeque::from([exit]);
     while let Some(k) = queue.pop_front() {
-        for (direction, [i, j]) in Neighbourhood::new(size, [k / cols, k % cols]) {
+        for (direction, Cell { row: i, col: j }) in Neighbourhood::new(size, [k / cols, k % cols]) {
             let n = i * cols + j;
             if inside(n) && done.insert(n) {
                 directions.as_mut_slice()[n] = direction.opposite().code();
@@ -114,5 +114,5 @@ pub(super) fn ways_out(found: &[Found], filled: &Field<Height>, directions: &Fie
 
 /// The neighbours of a cell.
 pub(super) fn beside(size: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
-    Neighbourhood::new(size, [k / size[1], k % size[1]]).map(move |(_, [i, j])| i * size[1] + j)
+    Neighbourhood::new(size, [k / size[1], k % size[1]]).map(move |(_, Cell { row: i, col: j })| i * size[1] + j)
 }

@@ -7,7 +7,7 @@ use crate::lakes::{Found, beside, find, ways_out};
 use crate::receive::drawn;
 use crate::{Frame, LAKE_CATCHMENT, LocalWindow, Rules, beds};
 use thalweg_core::terrain::LakeRaster;
-use thalweg_core::{Error, Field, Height, Result, Terrain};
+use thalweg_core::{Cell, Error, Field, Height, Result, Terrain};
 use thalweg_flow::{Drainage, Land, Neighbourhood, OUT, accumulate, downstream};
 use thalweg_noise::gradient::mix;
 
@@ -102,7 +102,7 @@ fn draw(filled: &Field<Height>, directions: &mut Field<u8>) {
     directions.par_rows_mut().for_each(|(i, row)| {
         for (j, code) in row.iter_mut().enumerate().filter(|(_, code)| **code < OUT) {
             let mut falls = [[f32::MIN]; 8];
-            for (direction, [r, c]) in Neighbourhood::new(size, [i, j]) {
+            for (direction, Cell { row: r, col: c }) in Neighbourhood::new(size, [i, j]) {
                 falls[direction.index()] = [filled[(i, j)].0.wrapping_sub(filled[(r, c)].0) as f32];
             }
             let lot = mix(mix(i as u32 ^ 0x666c_6f77) ^ (j as u32).wrapping_mul(0x85eb_ca77));

@@ -112,7 +112,7 @@ fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<Cell<f64>>)
     if let Some(((_, place), _)) = open.next() {
         return (End::Edge, Some(Cell::from(*place)));
     }
-    let void = |[r, c]: [usize; 2]| site.is_void(r * cols + c);
+    let void = |cell: Cell| site.is_void(cell.row * cols + cell.col);
     let beside_void = site.land.around(i, j).any(|(_, cell)| void(cell));
     (if beside_void { End::Edge } else { End::Outlet }, None)
 }

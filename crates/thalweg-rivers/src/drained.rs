@@ -1,7 +1,7 @@
 //! How much of a land drains, as a stranger finds it who knows nothing but heights and lakes.
 
 use crate::tree::{NONE, around};
-use thalweg_core::{Field, Height, Terrain};
+use thalweg_core::{Cell, Field, Height, Terrain};
 use thalweg_flow::Neighbourhood;
 
 /// Which cells drain: from each, steps to the steepest strictly lower of eight neighbours, or across a flat of equal heights to a cell
@@ -17,7 +17,7 @@ pub fn drained(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -
     let steepest = |i: usize, j: usize| {
         let k = i * cols + j;
         let mut best = (0.0, NONE);
-        for (direction, [r, c]) in Neighbourhood::new(size, [i, j]) {
+        for (direction, Cell { row: r, col: c }) in Neighbourhood::new(size, [i, j]) {
             if is_known[r * cols + c] {
                 let fall = (f64::from(h[k]) - f64::from(h[r * cols + c])) / direction.distance();
                 best = if fall > best.0 { (fall, (r * cols + c) as u32) } else { best };

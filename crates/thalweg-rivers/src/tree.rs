@@ -295,5 +295,5 @@ impl Tree {
 /// The neighbours of a cell inside a grid.
 pub(super) fn around(size: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
     let cols = size[1];
-    Neighbourhood::new(size, [k / cols, k % cols]).map(move |(_, [r, c])| r * cols + c)
+    Neighbourhood::new(size, [k / cols, k % cols]).map(move |(_, Cell { row: r, col: c })| r * cols + c)
 }

@@ -195,16 +195,18 @@ impl D8 {
 /// # Examples
 ///
 /// ```
+/// use thalweg_core::Cell;
 /// use thalweg_core::terrain::d8::{D8, Neighbourhood};
 ///
 /// // The north-western corner of 4 rows and 5 columns.
 /// let neighbours: Vec<_> = Neighbourhood::new([4, 5], [0, 0]).collect();
-/// assert_eq!(neighbours, [(D8::East, [0, 1]), (D8::SouthEast, [1, 1]), (D8::South, [1, 0])]);
+/// let expected = [(D8::East, [0, 1]), (D8::SouthEast, [1, 1]), (D8::South, [1, 0])];
+/// assert_eq!(neighbours, expected.map(|(direction, cell)| (direction, Cell::from(cell))));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Neighbourhood {
     topology: Topology,
-    cell: [usize; 2],
+    cell: Cell,
     directions: slice::Iter<'static, D8>,
 }
 
@@ -212,13 +214,12 @@ impl Neighbourhood {
     /// The neighbours of `cell` (row, column). The size of a field is the topology of a terrain without looped edges.
     #[inline(always)]
     pub fn new(topology: impl Into<Topology>, cell: impl Into<Cell>) -> Self {
-        let cell = <[usize; 2]>::from(cell.into());
-        Self { topology: topology.into(), cell, directions: D8::ALL.iter() }
+        Self { topology: topology.into(), cell: cell.into(), directions: D8::ALL.iter() }
     }
 }
 
 impl Iterator for Neighbourhood {
-    type Item = (D8, [usize; 2]);
+    type Item = (D8, Cell);
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
@@ -327,7 +328,7 @@ mod tests {
         for looped in [[false, false], [false, true], [true, false], [true, true]] {
             let topology = Topology { size: [3, 4], looped };
             for cell in (0..12).map(|k| [k / 4, k % 4]) {
-                let expected: Vec<(D8, [usize; 2])> = D8::ALL
+                let expected: Vec<(D8, Cell)> = D8::ALL
                     .into_iter()
                     .filter_map(|direction| Some((direction, topology.cell(cell, direction.offset())?)))
                     .collect();
@@ -342,6 +343,7 @@ mod tests {
         assert_eq!(Neighbourhood::new([1, 1], [0, 0]).count(), 0);
         let east_looped = Topology { size: [3, 4], looped: [false, true] };
         let corner: Vec<_> = Neighbourhood::new(east_looped, [0, 3]).collect();
-        assert_eq!(corner, [(East, [0, 0]), (SouthEast, [1, 0]), (South, [1, 3]), (SouthWest, [1, 2]), (West, [0, 2])]);
+        let expected = [(East, [0, 0]), (SouthEast, [1, 0]), (South, [1, 3]), (SouthWest, [1, 2]), (West, [0, 2])];
+        assert_eq!(corner, expected.map(|(direction, cell)| (direction, Cell::from(cell))));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CellRect, Error, Extent, Height, Point, Result, Size};
+use crate::{Cell, CellRect, Error, Extent, Height, Point, Result, Size};
 
 /// What happens at a side of the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -63,8 +63,9 @@ impl Topology {
 
     /// The cell that lies so many rows (southward) and columns (eastward) from a cell; `None` where that is beyond an end.
     #[inline(always)]
-    pub fn cell(self, [i, j]: [usize; 2], [di, dj]: [isize; 2]) -> Option<[usize; 2]> {
-        Some([self.line(0, i as isize + di)?, self.line(1, j as isize + dj)?])
+    pub fn cell(self, cell: impl Into<Cell>, [di, dj]: [isize; 2]) -> Option<Cell> {
+        let Cell { row, col } = cell.into();
+        Some(Cell { row: self.line(0, row as isize + di)?, col: self.line(1, col as isize + dj)? })
     }
 
     /// Index, row-major, of the cell so many rows and columns from cell `k`, where there is one; else none of this field, or a wrong one.
@@ -78,7 +79,7 @@ impl Topology {
     #[inline(never)]
     fn across(self, k: usize, by: [isize; 2]) -> Option<usize> {
         let cols = self.size[1];
-        self.cell([k / cols, k % cols], by).map(|[i, j]| i * cols + j)
+        self.cell([k / cols, k % cols], by).map(|cell| cell.row * cols + cell.col)
     }
 }
 

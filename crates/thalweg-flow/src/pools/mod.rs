@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use crate::depressions::{Hierarchy, OUTSIDE};
 use crate::live_d8::LiveD8;
 use crate::{Directions, Land, Part, lot, spill};
-use thalweg_core::{Error, Field, Grid, Height, Result};
+use thalweg_core::{Cell, Error, Field, Grid, Height, Result};
 
 /// The hollows of changing ground, kept up to date.
 pub struct Pools {
@@ -415,11 +415,11 @@ impl Pools {
             // The sill itself is on the far side's slope.
             self.live.directions.next(cell)
         } else {
-            let beside = land.around(cell / cols, cell % cols).filter(|(_, [r, c])| {
+            let beside = land.around(cell / cols, cell % cols).filter(|(_, Cell { row: r, col: c })| {
                 leaf[(*r, *c)] == far && land.ground[(*r, *c)] <= spill.level && self.live.parts[(*r, *c)] != Part::Void
             });
             beside
-                .map(|(_, [r, c])| (land.ground[(r, c)], lot(land.grid, r * cols + c), r * cols + c))
+                .map(|(_, Cell { row: r, col: c })| (land.ground[(r, c)], lot(land.grid, r * cols + c), r * cols + c))
                 .min()
                 .map(|(_, _, n)| n)
         };
@@ -442,7 +442,7 @@ impl Pools {
                 let k = stranded[place].cell as usize;
                 water += stranded[place].water;
                 lowest = lowest.min((land.ground[k], lot(land.grid, k), k));
-                for (_, [r, c]) in land.around(k / cols, k % cols) {
+                for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
                     let n = (r * cols + c) as u32;
                     if let Ok(beside) = stranded.binary_search_by_key(&n, |stranded| stranded.cell)
                         && !std::mem::replace(&mut seen[beside], true)

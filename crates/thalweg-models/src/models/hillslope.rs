@@ -8,7 +8,7 @@ use crate::process::slopes::diffuse::{PASS, passes};
 use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit};
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
-use thalweg_core::{Edge, Error, Field, Grid, Height, Result, Terrain, Topology, params};
+use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain, Topology, params};
 
 params! {
     /// Cuts slopes to the steepest that stands, alike in all directions, and lets soil creep: even flanks, round crests.
@@ -197,7 +197,7 @@ impl Slopes {
 fn fall(ground: &Field<Height>, bounds: Bounds<'_>, i: usize, j: usize) -> f64 {
     let topology = Topology { size: ground.size(), looped: bounds.looped };
     let down = |by: [isize; 2]| match topology.cell([i, j], by) {
-        Some([r, c]) if bounds.nodata.is_none_or(|mask| !mask[(r, c)]) => {
+        Some(Cell { row: r, col: c }) if bounds.nodata.is_none_or(|mask| !mask[(r, c)]) => {
             (i64::from(ground[(i, j)].0) - i64::from(ground[(r, c)].0)).max(0)
         }
         _ => 0,

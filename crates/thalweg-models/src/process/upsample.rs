@@ -178,7 +178,7 @@ fn depths(field: &Field<f32>, topology: Topology) -> Field<f32> {
             (Some(a), Some(b)) => ((f64::from(b) - f64::from(a)) / 8.0).clamp(-0.25 * own, 0.25 * own),
             _ => 0.0,
         };
-        let beside = |by: [isize; 2]| topology.cell([r, c], by).map(|[r, c]| field[(r, c)]);
+        let beside = |by: [isize; 2]| topology.cell([r, c], by).map(|cell| field[cell]);
         let east = across(beside([0, -1]), beside([0, 1]));
         let south = across(beside([-1, 0]), beside([1, 0]));
         let sign = |k: usize| if k.is_multiple_of(2) { -1.0 } else { 1.0 };

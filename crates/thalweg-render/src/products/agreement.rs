@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::products::resample::reduce_field;
 use crate::products::statistics::correlation;
-use thalweg_core::{Error, Extent, Field, Result, Terrain};
+use thalweg_core::{Cell, Error, Extent, Field, Result, Terrain};
 use thalweg_flow::{D8, Drainage, Land, Neighbourhood};
 
 /// Most cells on the long side at which heights and slopes are compared; else half of those of the coarser terrain.
@@ -137,7 +137,7 @@ fn stems((area, drainage): &(Field<f64>, Drainage), least: f64) -> Vec<([usize; 
         let mut at = Some(mouth);
         while let Some(k) = at {
             let (i, j) = (k / cols, k % cols);
-            let around = Neighbourhood::new(area.size(), [i, j]).map(|(_, [r, c])| r * cols + c);
+            let around = Neighbourhood::new(area.size(), [i, j]).map(|(_, Cell { row: r, col: c })| r * cols + c);
             let above = around.filter(|n| drainage.next(*n) == Some(k) && area[*n] >= least);
             let mut above: Vec<_> = above.map(entry).collect();
             above.sort_unstable();

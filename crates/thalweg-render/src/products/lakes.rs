@@ -51,7 +51,7 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Fie
             if parts[k] == Part::Rim {
                 outlet = lower(outlet, i64::from(terrain.ground[k].0), k);
             }
-            for (_, [r, c]) in Neighbourhood::new(terrain.grid.size, [k / cols, k % cols]) {
+            for (_, Cell { row: r, col: c }) in Neighbourhood::new(terrain.grid.size, [k / cols, k % cols]) {
                 let n = r * cols + c;
                 if belongs(n) {
                     if numbers[n] == 0 {

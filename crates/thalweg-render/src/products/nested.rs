@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use thalweg_core::{Error, Field, Height, Result};
+use thalweg_core::{Cell, Error, Field, Height, Result};
 use thalweg_flow::basins::spread;
 use thalweg_flow::{Directions, Land, OUT};
 
@@ -177,7 +177,7 @@ pub fn nested(land: &Land<'_>, filled: &Field<Height>, directions: &Directions) 
     let ground = land.ground.as_slice();
     let cols = land.grid.cols();
     let is_wet = |k: usize| filled[k] > ground[k] && !land.nodata.is_some_and(|mask| mask[k]);
-    let around = |k: usize| land.around(k / cols, k % cols).map(|(_, [r, c])| r * cols + c);
+    let around = |k: usize| land.around(k / cols, k % cols).map(|(_, Cell { row: r, col: c })| r * cols + c);
     let lakes = lake_numbers(land, is_wet, around);
     let outs = outs(directions, filled, &lakes);
 

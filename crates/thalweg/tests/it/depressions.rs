@@ -162,7 +162,7 @@ impl<'a> Slow<'a> {
             if parts.as_slice()[k] == Part::Rim {
                 ways.push((sill, (true, Height::ZERO, 0), [leaf[k], None]));
             }
-            for (_, [r, c]) in land.around(k / cols, k % cols) {
+            for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
                 let n = r * cols + c;
                 if parts[(r, c)] != Part::Void && land.ground[(r, c)] <= sill.0 {
                     ways.push((sill, (false, land.ground[(r, c)], lot(n)), [leaf[k], leaf[n]]));
@@ -248,7 +248,7 @@ fn end(land: &Land<'_>, directions: &Directions, mut k: usize) -> Option<usize> 
     let mut pit = vec![k];
     let mut seen = 0;
     while seen < pit.len() {
-        for (_, [r, c]) in land.around(pit[seen] / cols, pit[seen] % cols) {
+        for (_, Cell { row: r, col: c }) in land.around(pit[seen] / cols, pit[seen] % cols) {
             if directions[(r, c)] == PIT && !pit.contains(&(r * cols + c)) {
                 pit.push(r * cols + c);
             }

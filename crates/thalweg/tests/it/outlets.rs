@@ -3,7 +3,7 @@
 use crate::long;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Edge, Field, Grid, Height};
+use thalweg_core::{Cell, Edge, Field, Grid, Height};
 use thalweg_flow::outlets::{Lakes, Outlets, drains, outlets};
 use thalweg_flow::{Land, Part, fill};
 
@@ -108,7 +108,7 @@ fn all_land_drains_as_it_is_and_rounded() {
         let lowest = after.as_slice().iter().min().copied().filter(|_| ground.is_closed());
         for at in ground.cells().filter(|at| parts[*at] == Part::Inside && !lakes[*at] && Some(after[*at]) != lowest) {
             let surface = |at: (usize, usize)| after[at].0 + pools[at].0;
-            let lower = |[r, c]: [usize; 2]| parts[(r, c)] != Part::Void && surface((r, c)) < after[at].0;
+            let lower = |cell: Cell| parts[cell] != Part::Void && surface((cell.row, cell.col)) < after[at].0;
             assert!(land.around(at.0, at.1).any(|(_, cell)| lower(cell)), "seed {seed}, {at:?}");
         }
         let before = drains(&land, &Field::new(ground.grid.size, false));
@@ -136,7 +136,7 @@ fn lakes_are_level_of_their_size_and_held_by_their_shores() {
             while let Some(at) = lake.get(next).copied() {
                 next += 1;
                 assert_eq!(after[at], ground.ground[at], "the ground under a lake is as it was");
-                for (_, [r, c]) in land.around(at.0, at.1) {
+                for (_, Cell { row: r, col: c }) in land.around(at.0, at.1) {
                     let kept = ground.pools.as_ref().is_some_and(|before| before[at].0 > 0);
                     if pools[(r, c)].0 > 0 && (surface[(r, c)].0 - surface[first].0).abs() <= 256 {
                         if !seen[(r, c)] {

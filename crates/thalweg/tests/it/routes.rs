@@ -70,7 +70,7 @@ fn slow_breach(land: &Land<'_>, depth: i64, cells: f64) -> (Field<Height>, usize
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for k in (0..ground.len()).filter(|k| allowed(*k).is_some()) {
-                for (_, [r, c]) in land.around(k / cols, k % cols) {
+                for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
                     let (before, _) = costs[r * cols + c];
                     if before < i64::MAX && before + allowed(k).unwrap() < costs[k].0 {
                         costs[k] = (before + allowed(k).unwrap(), r * cols + c);
@@ -82,7 +82,8 @@ fn slow_breach(land: &Land<'_>, depth: i64, cells: f64) -> (Field<Height>, usize
         let runs_on = |k: &usize| {
             let mut around = land.around(*k / cols, *k % cols);
             matches!(parts.as_slice()[*k], Part::Rim | Part::Sink)
-                || around.any(|(_, [r, c])| ground[r * cols + c].0 < height && parts[(r, c)] != Part::Void)
+                || around
+                    .any(|(_, Cell { row: r, col: c })| ground[r * cols + c].0 < height && parts[(r, c)] != Part::Void)
         };
         let ends = (0..ground.len()).filter(|k| costs[*k].0 < i64::MAX).filter(runs_on);
         let Some(mut k) = ends.min_by_key(|k| costs[*k].0) else {

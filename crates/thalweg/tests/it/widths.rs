@@ -1,6 +1,6 @@
 //! How wide channels are on the ground: their area over the length of their middle line, place by place.
 
-use thalweg_core::Field;
+use thalweg_core::{Cell, Field};
 use thalweg_flow::Neighbourhood;
 
 /// Cells along a middle line over which a width is taken, on either side.
@@ -68,7 +68,7 @@ pub fn widths(discharge: &Field<f32>, threshold: f32, cell: f64) -> Option<Width
 fn around(mask: &Field<bool>, k: usize) -> u8 {
     let cols = mask.cols();
     let near = Neighbourhood::new(mask.size(), [k / cols, k % cols]);
-    near.fold(0, |bits, (direction, [r, c])| bits | (u8::from(mask[(r, c)]) << direction.code()))
+    near.fold(0, |bits, (direction, Cell { row: r, col: c })| bits | (u8::from(mask[(r, c)]) << direction.code()))
 }
 
 /// What is left of a mask when its border has been peeled off until only lines remain; connected as it was.
@@ -137,7 +137,7 @@ fn owned(channel: &Field<bool>, line: &Field<bool>) -> Field<u32> {
             } else if ring > 0 {
                 continue;
             }
-            for (direction, [r, c]) in Neighbourhood::new(line.size(), [k / cols, k % cols]) {
+            for (direction, Cell { row: r, col: c }) in Neighbourhood::new(line.size(), [k / cols, k % cols]) {
                 if channel[(r, c)] && owner[r * cols + c] == usize::MAX {
                     rings[(ring + 3 + usize::from(direction.is_diagonal())) % 5].push((r * cols + c, of));
                 }
@@ -174,7 +174,7 @@ fn along(line: &Field<bool>, k: usize) -> Vec<usize> {
     for _ in 0..WINDOW {
         let end = found.len();
         for at in from..end {
-            for (_, [r, c]) in Neighbourhood::new(line.size(), [found[at] / cols, found[at] % cols]) {
+            for (_, Cell { row: r, col: c }) in Neighbourhood::new(line.size(), [found[at] / cols, found[at] % cols]) {
                 if line[(r, c)] && !found.contains(&(r * cols + c)) {
                     found.push(r * cols + c);
                 }

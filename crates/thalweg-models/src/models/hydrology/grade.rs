@@ -6,7 +6,7 @@
 use crate::model::MassBalance;
 use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::rules::Rules;
-use thalweg_core::{Field, Height, Terrain};
+use thalweg_core::{Cell, Field, Height, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::depressions::OUTSIDE;
 use thalweg_flow::pools::Pools;
@@ -117,8 +117,9 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
         let start = if leaf[sill] == at {
             sill
         } else {
-            let beside = land.around(sill / cols, sill % cols).filter(|(_, [r, c])| leaf[(*r, *c)] == at);
-            let lowest = beside.map(|(_, [r, c])| (land.ground[(r, c)], r * cols + c)).min();
+            let beside =
+                land.around(sill / cols, sill % cols).filter(|(_, Cell { row: r, col: c })| leaf[(*r, *c)] == at);
+            let lowest = beside.map(|(_, Cell { row: r, col: c })| (land.ground[(r, c)], r * cols + c)).min();
             let Some((_, lowest)) = lowest else { return false };
             lowest
         };

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Field, Grid};
+use thalweg_core::{Cell, Field, Grid};
 use thalweg_flow::Neighbourhood;
 
 /// What is known of a cell of the lattice before basins are laid out.
@@ -62,7 +62,7 @@ fn reached([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = (usize, f
 /// The neighbours of a cell, and how far off they are in cells.
 fn near([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = (usize, f32)> {
     Neighbourhood::new([rows, cols], [k / cols, k % cols])
-        .map(move |(direction, [i, j])| (i * cols + j, direction.distance_f32()))
+        .map(move |(direction, Cell { row: i, col: j })| (i * cols + j, direction.distance_f32()))
 }
 
 /// Least sums of `cost` over ways from the starts; a way's last argument is its length in cells. Bits of numbers from 0 on stand in

@@ -2,9 +2,9 @@
 
 use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Measures, Spec, measures, need_land};
-use thalweg_core::Field;
 use thalweg_core::terrain::POOL;
 use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Cell, Field};
 use thalweg_flow::{D8, Directions, Drainage, Land, PIT, Part, d8, outlets};
 
 pub(super) const SPECS: [Spec; 6] = measures! {
@@ -108,7 +108,7 @@ fn pits(ground: &Ground<'_>, raw: &Directions) -> u64 {
             rest.push(k);
         }
         while let Some(k) = rest.pop() {
-            for (_, [r, c]) in land.around(k / cols, k % cols) {
+            for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
                 if std::mem::take(&mut open[r * cols + c]) {
                     rest.push(r * cols + c);
                 }
@@ -132,7 +132,8 @@ fn drained(ground: &Ground<'_>) -> u64 {
 fn is_level(ground: &Ground<'_>, i: usize, j: usize) -> bool {
     let heights = &ground.terrain.ground;
     let land = Land::of(ground.terrain);
-    land.around(i, j).all(|(_, [r, c])| heights[(r, c)] == heights[(i, j)] || ground.terrain.is_nodata(r, c))
+    land.around(i, j)
+        .all(|(_, Cell { row: r, col: c })| heights[(r, c)] == heights[(i, j)] || ground.terrain.is_nodata(r, c))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::pictures::sample::bilinear;
 use crate::products::slope::gradient;
 use crate::products::wetness::discharge;
 use thalweg_core::terrain::{GROUND, MOMENTUM_X, MOMENTUM_Y};
-use thalweg_core::{Error, Field, Result, Terrain};
+use thalweg_core::{Cell, Error, Field, Result, Terrain};
 use thalweg_flow::{D8, Drainage, Land, hydraulic};
 
 /// Greatest curvature that a map shows, in 1/m on cells of 1 m; it is less on wider cells, in proportion.
@@ -42,9 +42,9 @@ pub fn curvature(terrain: &Terrain) -> Field<f32> {
             return 0.0;
         }
         let pair = |a: [isize; 2], b: [isize; 2]| {
-            let at = |step| topology.cell([i, j], step).filter(|[r, c]| !terrain.is_nodata(*r, *c));
+            let at = |step| topology.cell([i, j], step).filter(|cell| !terrain.is_nodata(cell.row, cell.col));
             match (at(a), at(b)) {
-                (Some([r, c]), Some([s, d])) => {
+                (Some(Cell { row: r, col: c }), Some(Cell { row: s, col: d })) => {
                     terrain.ground[(r, c)].metres() + terrain.ground[(s, d)].metres() - 2.0 * here
                 }
                 _ => 0.0,
@@ -77,7 +77,7 @@ pub fn flow(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
         // What falls on a slope runs down it; in rivers and on level ground water keeps to its bed.
         let bed = || {
             let k = next[i * cols + j]?;
-            D8::OFFSETS.into_iter().find(|step| topology.cell([i, j], *step) == Some([k / cols, k % cols]))
+            D8::OFFSETS.into_iter().find(|step| topology.cell([i, j], *step) == Some(Cell::new(k / cols, k % cols)))
         };
         let toward = match (passes(terrain, [i, j], passing), bed()) {
             (true, _) => passing,
@@ -102,7 +102,9 @@ fn passes(terrain: &Terrain, [i, j]: [usize; 2], momentum: [f32; 2]) -> bool {
     }
     let step = [south, east].map(|part| (part / most).round() as isize);
     let ahead = terrain.grid.topology().cell([i, j], step);
-    ahead.is_none_or(|[r, c]| terrain.is_nodata(r, c) || terrain.ground[(r, c)] <= terrain.ground[(i, j)])
+    ahead.is_none_or(|Cell { row: r, col: c }| {
+        terrain.is_nodata(r, c) || terrain.ground[(r, c)] <= terrain.ground[(i, j)]
+    })
 }
 
 /// Metres that a run has worn away and laid down by cell, each 0 or more, from the ground at its start; zeros without data.

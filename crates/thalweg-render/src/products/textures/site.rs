@@ -8,7 +8,7 @@ use crate::products::slope::gradient;
 use crate::products::wetness::{WetnessRules, discharge, wetness_of};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{POOL, TREE_DENSITY};
-use thalweg_core::{Field, Grid, Height, Result, Terrain};
+use thalweg_core::{Cell, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::{D8, Neighbourhood, hydraulic};
 use thalweg_models::models::glacier::ICE;
 use thalweg_noise::fractal::{Fractal, FractalSettings};
@@ -140,8 +140,8 @@ fn steepness(terrain: &Terrain, i: usize, j: usize) -> f32 {
     let topology = terrain.grid.topology();
     let here = terrain.ground[(i, j)].metres();
     let fall = |step: [isize; 2]| {
-        let beside = topology.cell([i, j], step).filter(|[r, c]| !terrain.is_nodata(*r, *c));
-        beside.map(|[r, c]| (here - terrain.ground[(r, c)].metres()) / terrain.grid.cell)
+        let beside = topology.cell([i, j], step).filter(|cell| !terrain.is_nodata(cell.row, cell.col));
+        beside.map(|Cell { row: r, col: c }| (here - terrain.ground[(r, c)].metres()) / terrain.grid.cell)
     };
     let side = |along: f64, a: [isize; 2], b: [isize; 2]| match (fall(a), fall(b)) {
         (Some(a), Some(b)) if a > 0.0 && b > 0.0 => f64::midpoint(a, b),
@@ -160,7 +160,7 @@ fn hollow(terrain: &Terrain) -> Field<f32> {
     Field::generate(grid.size, |i, j| {
         let here = terrain.ground[(i, j)];
         let rise = |step: [isize; 2]| match topology.cell([i, j], step) {
-            Some([r, c]) if !terrain.is_nodata(r, c) && !terrain.is_nodata(i, j) => {
+            Some(Cell { row: r, col: c }) if !terrain.is_nodata(r, c) && !terrain.is_nodata(i, j) => {
                 terrain.ground[(r, c)].metres() - here.metres()
             }
             _ => 0.0,
@@ -190,7 +190,7 @@ fn rockfall(terrain: &Terrain, slope: &Field<f32>) -> Field<f32> {
         if here < 0.02 || slope.as_slice()[k] < ROLLS {
             continue;
         }
-        for (direction, [r, c]) in Neighbourhood::new(topology, [k / cols, k % cols]) {
+        for (direction, Cell { row: r, col: c }) in Neighbourhood::new(topology, [k / cols, k % cols]) {
             let n = r * cols + c;
             if ground[n] < ground[k] && !terrain.is_nodata(r, c) {
                 fall[n] = fall[n].max(here * left[usize::from(direction.is_diagonal())]);

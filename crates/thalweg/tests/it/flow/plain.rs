@@ -21,7 +21,7 @@ pub fn parts(land: &Land<'_>) -> Field<Part> {
             || land.outlets.contains(&Cell::new(i, j))
         {
             Part::Sink
-        } else if on_edge || land.around(i, j).any(|(_, [r, c])| void(r, c)) {
+        } else if on_edge || land.around(i, j).any(|(_, Cell { row: r, col: c })| void(r, c)) {
             Part::Rim
         } else {
             Part::Inside
@@ -49,7 +49,7 @@ pub fn fill(land: &Land<'_>) -> Field<Height> {
         }
     }
     while let Some(Reverse((level, k))) = queue.pop() {
-        for (_, [r, c]) in land.around(k / cols, k % cols) {
+        for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
             let n = r * cols + c;
             if !std::mem::replace(&mut seen[n], true) {
                 let height = &mut filled.as_mut_slice()[n];
@@ -70,8 +70,8 @@ pub fn minimax(land: &Land<'_>) -> Field<Height> {
     });
     loop {
         let next = Field::generate(land.grid.size, |i, j| {
-            let around = land.around(i, j).filter(|(_, [r, c])| parts[(*r, *c)] != Part::Void);
-            let lowest = around.map(|(_, [r, c])| levels[(r, c)]).min();
+            let around = land.around(i, j).filter(|(_, Cell { row: r, col: c })| parts[(*r, *c)] != Part::Void);
+            let lowest = around.map(|(_, Cell { row: r, col: c })| levels[(r, c)]).min();
             match (parts[(i, j)], lowest) {
                 (Part::Inside, Some(lowest)) => lowest.max(land.ground[(i, j)]),
                 _ => levels[(i, j)],
@@ -100,7 +100,7 @@ pub fn directions(land: &Land<'_>) -> Directions {
 fn steepest(land: &Land<'_>, parts: &Field<Part>, i: usize, j: usize) -> Option<u8> {
     let here = i64::from(land.ground[(i, j)].0);
     // Squares of falls, doubled on straight ones where they ought to be halved on diagonals.
-    let fall = |direction: D8, [r, c]: [usize; 2]| {
+    let fall = |direction: D8, Cell { row: r, col: c }: Cell| {
         let fall = i128::from(here - i64::from(land.ground[(r, c)].0));
         (fall > 0 && parts[(r, c)] != Part::Void)
             .then(|| [2 * fall * fall, fall * fall][usize::from(direction.is_diagonal())])
@@ -113,20 +113,20 @@ fn steepest(land: &Land<'_>, parts: &Field<Part>, i: usize, j: usize) -> Option<
 fn cross_flats(land: &Land<'_>, parts: &Field<Part>, directions: &mut Directions) {
     let none = directions.clone();
     let flat = |i: usize, j: usize| none[(i, j)] == PIT;
-    let level = |i: usize, j: usize, [r, c]: [usize; 2]| land.ground[(i, j)] == land.ground[(r, c)];
-    let drains = |i: usize, j: usize, cell: [usize; 2]| none[(cell[0], cell[1])] < PIT && level(i, j, cell);
+    let level = |i: usize, j: usize, Cell { row: r, col: c }: Cell| land.ground[(i, j)] == land.ground[(r, c)];
+    let drains = |i: usize, j: usize, cell: Cell| none[cell] < PIT && level(i, j, cell);
     // Steps over the flat from the cells that `first` names; none where no path leads.
-    let distances = |first: &dyn Fn(usize, usize, [usize; 2]) -> bool| {
+    let distances = |first: &dyn Fn(usize, usize, Cell) -> bool| {
         let mut distance = Field::generate(land.grid.size, |_, _| None);
-        let mut border: Vec<[usize; 2]> = (0..land.grid.len())
-            .map(|k| [k / land.grid.cols(), k % land.grid.cols()])
-            .filter(|[i, j]| flat(*i, *j) && land.around(*i, *j).any(|(_, cell)| first(*i, *j, cell)))
+        let mut border: Vec<Cell> = (0..land.grid.len())
+            .map(|k| Cell::new(k / land.grid.cols(), k % land.grid.cols()))
+            .filter(|Cell { row: i, col: j }| flat(*i, *j) && land.around(*i, *j).any(|(_, cell)| first(*i, *j, cell)))
             .collect();
         for steps in 1.. {
             if border.is_empty() {
                 break;
             }
-            border.retain(|[i, j]| {
+            border.retain(|Cell { row: i, col: j }| {
                 distance[(*i, *j)].replace(steps).is_none_or(|before: i64| {
                     distance[(*i, *j)] = Some(before);
                     false
@@ -134,25 +134,31 @@ fn cross_flats(land: &Land<'_>, parts: &Field<Part>, directions: &mut Directions
             });
             border = border
                 .iter()
-                .flat_map(|[i, j]| land.around(*i, *j).map(|(_, cell)| (*i, *j, cell)).collect::<Vec<_>>())
-                .filter(|(i, j, [r, c])| flat(*r, *c) && level(*i, *j, [*r, *c]) && distance[(*r, *c)].is_none())
+                .flat_map(|Cell { row: i, col: j }| {
+                    land.around(*i, *j).map(|(_, cell)| (*i, *j, cell)).collect::<Vec<_>>()
+                })
+                .filter(|(i, j, Cell { row: r, col: c })| {
+                    flat(*r, *c) && level(*i, *j, Cell::new(*r, *c)) && distance[(*r, *c)].is_none()
+                })
                 .map(|(_, _, cell)| cell)
                 .collect();
         }
         distance
     };
     let towards = distances(&|i, j, cell| drains(i, j, cell));
-    let away = distances(&|i, j, [r, c]| parts[(r, c)] != Part::Void && land.ground[(r, c)] > land.ground[(i, j)]);
+    let away = distances(&|i, j, Cell { row: r, col: c }| {
+        parts[(r, c)] != Part::Void && land.ground[(r, c)] > land.ground[(i, j)]
+    });
     for (i, j) in (0..land.grid.len()).map(|k| (k / land.grid.cols(), k % land.grid.cols())) {
         if !flat(i, j) || towards[(i, j)].is_none() {
             continue;
         }
-        let combined = |direction: D8, [r, c]: [usize; 2]| {
+        let combined = |direction: D8, Cell { row: r, col: c }: Cell| {
             let odd = i64::from(direction.is_diagonal());
-            if drains(i, j, [r, c]) {
+            if drains(i, j, Cell::new(r, c)) {
                 return Some((i64::MIN, odd));
             }
-            let towards = towards[(r, c)].filter(|_| flat(r, c) && level(i, j, [r, c]))?;
+            let towards = towards[(r, c)].filter(|_| flat(r, c) && level(i, j, Cell::new(r, c)))?;
             Some((2 * towards - away[(r, c)].unwrap_or(0), odd))
         };
         let least = land.around(i, j).filter_map(|(k, cell)| combined(k, cell)).min().unwrap();
