@@ -11,7 +11,7 @@ use crate::numbering::{Begin, Closed, Counter, Numbering};
 use crate::part::{Inputs, Map, SharedMap, messages};
 use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use thalweg_core::terrain::{Rim, TileGrid};
-use thalweg_core::{CellRect, Error, Field, Result};
+use thalweg_core::{Cell, CellRect, Error, Field, Result};
 use thalweg_flow::basins::spread;
 use thalweg_flow::{D8, Directions, OUT, VOID, accumulate};
 
@@ -69,7 +69,7 @@ impl Ways {
                 nodes.push(*end);
             }
         }
-        for ([i, j], exit) in Rim(size).cells().zip(&exits) {
+        for (Cell { row: i, col: j }, exit) in Rim(size).cells().zip(&exits) {
             let k = i * size[1] + j;
             if directions[k] != VOID && ends[k] != NONE {
                 known.push(ends[k]);
@@ -111,7 +111,7 @@ pub(super) fn within(map: &Map, window: CellRect, codes: Vec<u8>) -> Result<(Dir
     });
     let mut codes = Field::from_vec(size, codes.collect())?;
     let mut exits = Vec::with_capacity(Rim(size).len());
-    for [i, j] in Rim(size).cells() {
+    for Cell { row: i, col: j } in Rim(size).cells() {
         let code = &mut codes[(i, j)];
         let mut exit = None;
         if let Some(direction) = D8::from_code(*code) {
@@ -163,7 +163,7 @@ impl TilePass for Catchments {
                 writer.number(closed.before(first).into());
             }
         }
-        for [i, j] in rim.cells() {
+        for Cell { row: i, col: j } in rim.cells() {
             let k = i * size[1] + j;
             let node = (ways.directions[k] != VOID).then(|| ways.node(k)).flatten();
             // Ends of ways from the rim are among those that are shared.
@@ -243,7 +243,7 @@ impl TileWays {
             let mut node = Node { exit: None, own: 0, begin: NOTHING };
             if let Some(direction) = D8::from_code(flags >> 1) {
                 let place = reader.below(rim.len())?;
-                let [i, j] = rim.cell(place);
+                let Cell { row: i, col: j } = rim.cell(place);
                 if tiling.across_border([start[0] + i, start[1] + j], direction).is_none() {
                     return Err(reader.damaged());
                 }
@@ -379,7 +379,7 @@ fn target(map: &Map, tile: usize, node: &Node) -> Option<(usize, usize)> {
     let (place, direction) = node.exit?;
     let window = map.tiling.window(tile);
     let (start, size) = (window.start, window.size());
-    let [i, j] = Rim(size).cell(place as usize);
+    let Cell { row: i, col: j } = Rim(size).cell(place as usize);
     map.tiling.across_border([start[0] + i, start[1] + j], direction)
 }
 

@@ -10,7 +10,7 @@ use crate::layer::TileLayer;
 use crate::part::{Inputs, MapPart, SharedMap, hand_on, messages, only};
 use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use thalweg_core::terrain::{Rim, TileGrid};
-use thalweg_core::{Error, Field, Result};
+use thalweg_core::{Cell, Error, Field, Result};
 use thalweg_flow::fill::Pits;
 use thalweg_flow::passes::{self, OUTSIDE_BASIN, Pass};
 use thalweg_flow::{D8, Part, lot};
@@ -65,7 +65,7 @@ impl TilePits {
             *number
         };
         let cols = window.size()[1];
-        let rim = Rim(window.size()).cells().map(|[i, j]| number(i * cols + j)).collect();
+        let rim = Rim(window.size()).cells().map(|Cell { row: i, col: j }| number(i * cols + j)).collect();
         let all_inside = parts.as_slice().iter().all(|part| *part == Part::Inside);
         let lowest = all_inside.then(|| own.land().lowest()).flatten();
         lowest.into_iter().for_each(|k| _ = number(k));
@@ -125,7 +125,7 @@ impl TilePass for Spills {
             writer.near(level.into());
         }
         let (start, size) = (found.own.window.start, found.own.window.size());
-        for ([i, j], number) in Rim(size).cells().zip(&found.rim) {
+        for (Cell { row: i, col: j }, number) in Rim(size).cells().zip(&found.rim) {
             writer.number((*number).into());
             // What lies beside no data is outside already: no height of such a cell is asked for.
             if found.parts[(i, j)] != Part::Void {
@@ -252,7 +252,7 @@ fn joins(tiling: &TileGrid, tile: usize, tiles: &[TileSpills]) -> Vec<Pass> {
     let (start, size) = (window.start, window.size());
     let own = &tiles[tile];
     let mut joins = Vec::new();
-    for ([i, j], (basin, height)) in Rim(size).cells().zip(&own.rim) {
+    for (Cell { row: i, col: j }, (basin, height)) in Rim(size).cells().zip(&own.rim) {
         let here = own.id(*basin);
         // The other four neighbours have their passes to this cell.
         for direction in &D8::ALL[..4] {

@@ -15,7 +15,7 @@ use crate::part::{Inputs, Map, MapPart, SharedMap, hand_on, messages};
 use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use crate::raster::{BEYOND, Classes, DRAINS, FAR, FLAT, HIGHER};
 use thalweg_core::terrain::{Rim, TileGrid};
-use thalweg_core::{CellRect, Error, Result};
+use thalweg_core::{Cell, CellRect, Error, Result};
 use thalweg_flow::streams::esri;
 use thalweg_flow::{D8, Directions, PIT, d8, flats, infinity};
 use thalweg_io::Samples;
@@ -200,7 +200,7 @@ impl SharedFlats<'_> {
 
     /// Which cells of the rim are of flats that go on.
     fn on_rim(&self, classes: &Classes) -> Vec<bool> {
-        let is_flat = |[i, j]: [usize; 2]| classes.cells[classes.at(i as isize, j as isize)] & FLAT != 0;
+        let is_flat = |Cell { row: i, col: j }: Cell| classes.cells[classes.at(i as isize, j as isize)] & FLAT != 0;
         Rim(classes.size).cells().map(is_flat).collect()
     }
 
@@ -288,7 +288,7 @@ impl SharedFlats<'_> {
     fn across(&self, tile: usize, place: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         let window = self.tiling.window(tile);
         let (start, size) = (window.start, window.size());
-        let [i, j] = Rim(size).cell(place);
+        let Cell { row: i, col: j } = Rim(size).cell(place);
         D8::ALL
             .into_iter()
             .filter_map(move |direction| self.tiling.across_border([start[0] + i, start[1] + j], direction))
@@ -302,7 +302,7 @@ impl SharedFlats<'_> {
         let beyond: Vec<(u32, u32)> = near.iter().copied().zip(self.steps(tile, &classes, &near, known)).collect();
         check_steps(&beyond, classes.cells.len())?;
         let steps = classes.measure(class, first, &beyond);
-        let rim = Rim(classes.size).cells().map(|[i, j]| steps[classes.at(i as isize, j as isize)]);
+        let rim = Rim(classes.size).cells().map(|Cell { row: i, col: j }| steps[classes.at(i as isize, j as isize)]);
         Ok(rim.collect())
     }
 }

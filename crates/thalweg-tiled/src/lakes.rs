@@ -15,7 +15,7 @@ use crate::part::{Inputs, Map, SharedMap, index, messages};
 use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use crate::shore_walk::Wet;
 use thalweg_core::terrain::Rim;
-use thalweg_core::{CellRect, Error, Result};
+use thalweg_core::{Cell, CellRect, Error, Result};
 use thalweg_flow::D8;
 use thalweg_io::Samples;
 
@@ -136,7 +136,7 @@ impl TileLakes {
         let filled = inputs.heights(TileLayer::Filled, wide)?;
         let (mut waters, numbers) = parts(map, wide, own, &ground, &filled);
         let mut shared = vec![false; waters.len()];
-        for [i, j] in Rim(own.size()).cells() {
+        for Cell { row: i, col: j } in Rim(own.size()).cells() {
             if let Some(part) = numbers[i * own.size()[1] + j].checked_sub(1) {
                 shared[part as usize] = true;
             }
@@ -173,7 +173,7 @@ impl TileLakes {
 
     /// Index in the tile of a part's first cell.
     pub(super) fn local(&self, map: &Map, water: &Water) -> u32 {
-        let [i, j] = map.tiling.cell(water.begin.first);
+        let Cell { row: i, col: j } = map.tiling.cell(water.begin.first);
         ((i - self.own.start[0]) * self.own.size()[1] + j - self.own.start[1]) as u32
     }
 
@@ -252,7 +252,7 @@ impl TilePass for Shores {
         let shared: Vec<usize> = shared().collect();
         shared.iter().zip(1..).for_each(|(part, place)| places[*part] = place);
         let size = lakes.own.size();
-        for [i, j] in Rim(size).cells() {
+        for Cell { row: i, col: j } in Rim(size).cells() {
             let part = lakes.numbers[i * size[1] + j].checked_sub(1);
             writer.number(part.map_or(0, |part| places[part as usize]).into());
         }
@@ -279,7 +279,7 @@ impl TilePass for Shores {
         for (tile, parts) in tiles.iter().enumerate() {
             let window = map.tiling.window(tile);
             let (start, size) = (window.start, window.size());
-            for ([i, j], number) in Rim(size).cells().zip(&parts.rim) {
+            for (Cell { row: i, col: j }, number) in Rim(size).cells().zip(&parts.rim) {
                 let Some(here) = parts.id(*number) else { continue };
                 // The other four neighbours are joined with this cell from their side.
                 for direction in &D8::ALL[..4] {

@@ -22,7 +22,7 @@
 //! let heights: Vec<f32> = (0..64 * 64).map(|k| ((k / 64) + (k % 64)) as f32).collect();
 //! let terrain = Terrain::from_metres(Grid::new([64, 64], 30.0)?, &heights)?;
 //! let drained = drain_in_memory(&terrain, &SurveyOptions::default(), 16, |_| {}, |_| {})?;
-//! assert!(drained.streams.iter().all(|stream| stream.order >= 1));
+//! assert!(drained.channels.reaches.iter().all(|reach| reach.order >= 1));
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 

@@ -108,9 +108,9 @@ impl Outs {
     ) -> Result<Self> {
         let (start, size) = (window.start, window.size());
         let Cell { row: top, col: left } = around.start;
-        let own = |k: usize| [start[0] + k / size[1], start[1] + k % size[1]];
+        let own = |k: usize| Cell::new(start[0] + k / size[1], start[1] + k % size[1]);
         let lake = |k: usize| wide[(own(k)[0] - top, own(k)[1] - left)];
-        let level = |[i, j]: [usize; 2]| filled[(i - top, j - left)];
+        let level = |Cell { row: i, col: j }: Cell| filled[(i - top, j - left)];
         let (directions, exits) = within(map, window, codes)?;
         let exit = |k: usize| {
             let place = Rim(size).place([k / size[1], k % size[1]])?;
@@ -167,7 +167,7 @@ impl Outs {
             }
         }
         settle(&mut lakes);
-        let rim = Rim(size).cells().map(|[i, j]| i * size[1] + j).map(|k| (to_sill(k), way(k)));
+        let rim = Rim(size).cells().map(|Cell { row: i, col: j }| i * size[1] + j).map(|k| (to_sill(k), way(k)));
         Ok(Self { lakes, rim: rim.collect() })
     }
 

@@ -10,7 +10,7 @@ use crate::nested_parts::{Event, Order, read_chunk};
 use crate::part::Map;
 use crate::records::{READER, Records};
 use thalweg_core::terrain::{Rim, TileGrid};
-use thalweg_core::{Error, Result};
+use thalweg_core::{Cell, Error, Result};
 use thalweg_flow::D8;
 use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
 
@@ -289,7 +289,7 @@ impl<'a> Sweep<'a> {
         if place >= Rim(size).len() {
             return Err(damaged(SUMMARY, tile));
         }
-        let [i, j] = Rim(size).cell(place);
+        let Cell { row: i, col: j } = Rim(size).cell(place);
         let across = self.map.tiling.across_border([start[0] + i, start[1] + j], direction);
         across.ok_or_else(|| damaged(SUMMARY, tile))
     }

@@ -5,7 +5,7 @@
 
 use crate::codec::{Reader, Writer};
 use thalweg_core::terrain::TileGrid;
-use thalweg_core::{Error, Result};
+use thalweg_core::{Cell, Error, Result};
 
 /// Things in a tile that others need not know of, by their first cells.
 pub(super) struct Closed {
@@ -61,7 +61,7 @@ impl Numbering {
         Self { tiling, starts: vec![0; tiling.size()[0] * tiling.shape()[1]] }
     }
 
-    fn segment(&self, [i, j]: [usize; 2]) -> usize {
+    fn segment(&self, Cell { row: i, col: j }: Cell) -> usize {
         i * self.tiling.shape()[1] + j / self.tiling.tile_size()
     }
 
@@ -69,7 +69,7 @@ impl Numbering {
     pub(super) fn read(&mut self, tile: usize, reader: &mut Reader<'_>) -> Result<()> {
         let window = self.tiling.window(tile);
         for row in 0..window.size()[0] {
-            let at = self.segment([window.start[0] + row, window.start[1]]);
+            let at = self.segment(Cell::new(window.start[0] + row, window.start[1]));
             self.starts[at] += reader.below(window.size()[1] + 1)? as u64;
         }
         Ok(())
@@ -103,7 +103,7 @@ impl Numbering {
     pub(super) fn write(&self, tile: usize, writer: &mut Writer) {
         let window = self.tiling.window(tile);
         for row in 0..window.size()[0] {
-            writer.near(self.starts[self.segment([window.start[0] + row, window.start[1]])] as i64);
+            writer.near(self.starts[self.segment(Cell::new(window.start[0] + row, window.start[1]))] as i64);
         }
     }
 }

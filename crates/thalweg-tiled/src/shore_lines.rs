@@ -324,7 +324,7 @@ impl<'a> Line<'a> {
         if cell[0] >= size[0] {
             return Err(broken());
         }
-        let side = (cell.map(|at| at as isize), (start & 3) as usize);
+        let side = ([cell.row as isize, cell.col as isize], (start & 3) as usize);
         let origin = thalweg_render::products::lakes::middle(side).map(|at| at as i64);
         Ok(Self {
             most: size.map(|cells| (cells as i64).saturating_mul(2)),

@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use crate::codec::put_number;
-use thalweg_core::Size;
 use thalweg_core::terrain::Rim;
+use thalweg_core::{Cell, Size};
 use thalweg_flow::D8;
 use thalweg_render::products::lakes::{Side, facing, middle, side_after, side_before};
 
@@ -79,7 +79,7 @@ impl TileShores {
         let [rows, cols] = wet.size;
         let mut trace = ShoreTrace { wet, traced: vec![0; rows * cols], steps: Vec::new() };
         let mut shores = Self { runs: Vec::new(), loops: Vec::new(), pieces: Vec::new() };
-        for (place, [i, j]) in Rim(wet.size).cells().enumerate() {
+        for (place, Cell { row: i, col: j }) in Rim(wet.size).cells().enumerate() {
             for side in 0..4 {
                 let first = ([i as isize, j as isize], side);
                 if wet.is_shore(first) && !wet.holds(side_before(first, |cell| wet.at(cell)).0) {

@@ -39,7 +39,7 @@ impl<'a> TileStreams<'a> {
             }
         }
         let [_, cols] = directions.size();
-        for ([i, j], others) in Rim(directions.size()).cells().zip(others) {
+        for (Cell { row: i, col: j }, others) in Rim(directions.size()).cells().zip(others) {
             // Of directions from elsewhere more may seem to come than there are neighbours.
             let count = &mut tributaries[i * cols + j];
             *count = count.saturating_add(others.count_ones() as u8);
@@ -173,7 +173,7 @@ fn pieces(map: &Map, ways: &Ways, told: &Told, counts: &Field<i64>) -> Vec<u8> {
     let goes_on = |k: usize| streams.onward(k).is_some() || leaves(k).is_some();
     let end = |k: usize| if tributaries(k) > 1 { End::Junction } else { End::Outlet };
     let mut writer = Writer::new();
-    let doors: Vec<(usize, usize)> = rim.cells().map(|[i, j]| i * cols + j).enumerate().collect();
+    let doors: Vec<(usize, usize)> = rim.cells().map(|Cell { row: i, col: j }| i * cols + j).enumerate().collect();
     let doors: Vec<_> = doors.into_iter().filter(|(place, k)| told.streams[*place] != 0 && is_stream(*k)).collect();
     writer.number(doors.len() as u64);
     for (place, k) in &doors {
@@ -300,8 +300,8 @@ impl TilePieces {
 }
 
 /// The cell of the map of an index in a tile.
-fn cell_of(window: CellRect, k: u32) -> [usize; 2] {
-    [window.start[0] + k as usize / window.size()[1], window.start[1] + k as usize % window.size()[1]]
+fn cell_of(window: CellRect, k: u32) -> Cell {
+    Cell::new(window.start[0] + k as usize / window.size()[1], window.start[1] + k as usize % window.size()[1])
 }
 
 /// A stream that comes into a tile.
@@ -420,14 +420,14 @@ impl Network<'_> {
         let (mut tile, mut piece) = (tile as usize, &self.tiles[tile as usize].pieces[number as usize]);
         let (tiling, cell_size) = (&self.map.tiling, self.map.grid.cell);
         let mut end = tiling.cell(head);
-        let mut cells = vec![Cell::from(end)];
+        let mut cells = vec![end];
         let first = Height(piece.heights[0]);
         let (last, count) = loop {
             let [at, steps] = piece.steps.map(|n| n as usize);
             for step in summaries.part(tile, at..at + steps)?.iter() {
                 let direction = D8::from_code(*step).ok_or_else(broken)?;
                 end = tiling.step(end, direction).ok_or_else(broken)?;
-                cells.push(end.into());
+                cells.push(end);
             }
             let Some(onward) = self.onward(piece)? else { break (piece.heights[1], piece.count) };
             let count = if onward.door.kind == End::Outlet { onward.door.count } else { piece.count };
@@ -524,7 +524,7 @@ impl TilePass for Orders {
         let mut reader = Reader::new(ANSWER, tile, answer)?;
         let rim = Rim(window.size());
         for _ in 0..reader.count()? {
-            let [i, j] = rim.cell(reader.below(rim.len())?);
+            let Cell { row: i, col: j } = rim.cell(reader.below(rim.len())?);
             for _ in 0..reader.byte()?.count_ones() {
                 tops[i * window.size()[1] + j].take(reader.byte()?);
             }

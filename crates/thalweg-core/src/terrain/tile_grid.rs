@@ -1,9 +1,9 @@
 //! [`TileGrid`]: the partition of a grid into square tiles.
 
 use crate::base::error::{Error, Result};
-use crate::terrain::CellRect;
 use crate::terrain::d8::D8;
 use crate::terrain::field::Size;
+use crate::terrain::{Cell, CellRect};
 
 /// The partition of a grid into square tiles of one size, with smaller tiles in the last row and column. Tiles are
 /// numbered row by row from the north-west.
@@ -124,34 +124,38 @@ impl TileGrid {
     }
 
     /// The row-major index of a cell of the grid.
-    pub fn index(&self, [i, j]: [usize; 2]) -> u64 {
-        i as u64 * self.size[1] as u64 + j as u64
+    pub fn index(&self, cell: impl Into<Cell>) -> u64 {
+        let Cell { row, col } = cell.into();
+        row as u64 * self.size[1] as u64 + col as u64
     }
 
     /// The cell of the grid at a row-major index.
-    pub fn cell(&self, index: u64) -> [usize; 2] {
+    pub fn cell(&self, index: u64) -> Cell {
         let cols = self.size[1] as u64;
-        [(index / cols) as usize, (index % cols) as usize]
+        Cell { row: (index / cols) as usize, col: (index % cols) as usize }
     }
 
     /// The tile that contains a cell of the grid, and the cell's position on the tile's rim if it is on the rim.
-    pub fn place(&self, cell: [usize; 2]) -> (usize, Option<usize>) {
+    pub fn place(&self, cell: impl Into<Cell>) -> (usize, Option<usize>) {
+        let cell = cell.into();
         let at = cell.map(|at| at / self.tile_size);
         let tile = at[0] * self.shape()[1] + at[1];
         let window = self.window(tile);
         let (start, size) = (window.start, window.size());
-        (tile, Rim(size).place([cell[0] - start[0], cell[1] - start[1]]))
+        (tile, Rim(size).place(Cell::from_axes(|axis| cell[axis] - start[axis])))
     }
 
     /// The neighbour of a cell in a direction, if the grid has one.
-    pub fn step(&self, cell: [usize; 2], direction: D8) -> Option<[usize; 2]> {
+    pub fn step(&self, cell: impl Into<Cell>, direction: D8) -> Option<Cell> {
+        let cell = cell.into();
         let [down, right] = direction.offset();
-        let to = [cell[0].wrapping_add_signed(down), cell[1].wrapping_add_signed(right)];
-        (to[0] < self.size[0] && to[1] < self.size[1]).then_some(to)
+        let to = Cell { row: cell.row.wrapping_add_signed(down), col: cell.col.wrapping_add_signed(right) };
+        (to.row < self.size[0] && to.col < self.size[1]).then_some(to)
     }
 
     /// The neighbour of a cell in a direction, if it is in another tile: that tile, and the position on its rim.
-    pub fn across_border(&self, cell: [usize; 2], direction: D8) -> Option<(usize, usize)> {
+    pub fn across_border(&self, cell: impl Into<Cell>, direction: D8) -> Option<(usize, usize)> {
+        let cell = cell.into();
         let to = self.step(cell, direction)?;
         let other = (0..2).any(|axis| to[axis] / self.tile_size != cell[axis] / self.tile_size);
         if !other {
@@ -176,7 +180,8 @@ impl Rim {
     }
 
     /// The position on the rim of a cell of the tile, if it is on the rim.
-    pub fn place(self, [i, j]: [usize; 2]) -> Option<usize> {
+    pub fn place(self, cell: impl Into<Cell>) -> Option<usize> {
+        let Cell { row: i, col: j } = cell.into();
         let [rows, cols] = self.0;
         let between = cols.min(2);
         if i == 0 {
@@ -193,22 +198,26 @@ impl Rim {
     }
 
     /// The cell of the tile at a position on the rim.
-    pub fn cell(self, place: usize) -> [usize; 2] {
+    pub fn cell(self, place: usize) -> Cell {
         let [rows, cols] = self.0;
         let between = cols.min(2);
         if place < cols {
-            return [0, place];
+            return Cell { row: 0, col: place };
         }
         let (side, last) = (place - cols, (rows.max(2) - 2) * between);
-        if side >= last { [rows - 1, side - last] } else { [1 + side / between, side % between * (cols - 1)] }
+        if side >= last {
+            Cell { row: rows - 1, col: side - last }
+        } else {
+            Cell { row: 1 + side / between, col: side % between * (cols - 1) }
+        }
     }
 
     /// All cells of the rim.
-    pub fn cells(self) -> impl Iterator<Item = [usize; 2]> {
+    pub fn cells(self) -> impl Iterator<Item = Cell> {
         let [rows, cols] = self.0;
         (0..rows).flat_map(move |i| {
             let step = if i == 0 || i + 1 == rows { 1 } else { (cols - 1).max(1) };
-            (0..cols).step_by(step).map(move |j| [i, j])
+            (0..cols).step_by(step).map(move |j| Cell { row: i, col: j })
         })
     }
 }
@@ -229,8 +238,9 @@ mod tests {
                     .enumerate()
                     .all(|(place, cell)| rim.place(*cell) == Some(place) && rim.cell(place) == *cell)
             );
-            let inner =
-                (0..rows).flat_map(|i| (0..cols).map(move |j| [i, j])).filter(|cell| rim.place(*cell).is_none());
+            let inner = (0..rows)
+                .flat_map(|i| (0..cols).map(move |j| Cell { row: i, col: j }))
+                .filter(|cell| rim.place(*cell).is_none());
             assert_eq!(inner.count(), rows.saturating_sub(2) * cols.saturating_sub(2));
         }
     }

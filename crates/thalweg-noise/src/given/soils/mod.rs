@@ -337,7 +337,7 @@ mod tests {
     fn what_is_no_kind_is_named() {
         for (row, words) in [
             ("3", "soils[1] = 3"),
-            ("{ name = \"a\" }", "soils[1].erodibility = missing"),
+            ("{ name = \"a\" }", "soils[1].erodibility is missing: give a number"),
             (&CHALK.replace("\"chalk\"", "\"sand\""), "soils[1].name = sand: allowed is a name that no other kind has"),
             (&CHALK.replace("\"chalk\"", "7"), "soils[1].name = 7"),
             (&CHALK.replace("\"chalk\"", "\"\""), "soils[1].name"),
