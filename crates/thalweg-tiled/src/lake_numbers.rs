@@ -164,7 +164,7 @@ fn outline(map: &Map, id: u32, water: Water) -> Lake {
         volume: metres * area,
         mean_depth: metres / water.cells as f64,
         max_depth: f64::from(water.deepest) / UNITS,
-        outlet: water.shore.map(|(_, index)| map.tiling.cell(index).into()),
+        outlet: water.shore.map(|(_, index)| map.tiling.cell(index)),
         runoff: None,
         outline: Vec::new(),
     }

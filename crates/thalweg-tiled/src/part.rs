@@ -51,7 +51,7 @@ impl Map {
         let nodata = void.then(|| heights.iter().map(|height| *height == NO_HEIGHT).collect());
         let nodata = nodata.map(|mask| Field::from_vec(window.size(), mask)).transpose()?;
         let ground = Field::from_vec(window.size(), heights.into_iter().map(Height).collect())?;
-        let all = self.outlets.iter().copied().chain(stand_in.map(|index| self.tiling.cell(index).into()));
+        let all = self.outlets.iter().copied().chain(stand_in.map(|index| self.tiling.cell(index)));
         let outlets = all.filter_map(|cell| within(window, cell)).collect();
         Ok(MapPart { window, grid, ground, nodata, outlets })
     }
