@@ -465,8 +465,8 @@ def test_what_cannot_be_is_said(tmp_path):
     write(tmp_path / "in.tif", land(20, 20, 0))
     for words, said in [
         ("a.glb --chunks 20", "20x20"), ("a.glb --lods 9", "1..=8"), ("a.glb --precision 1e-4", "precision = 0.0001 m"),
-        ("a.glb --precision x", "float"), ("a.obj --lods 2", "one level of detail"), ("a.stl --chunks 2", "one mesh, not 4 parts"),
-        ("a.stl --texture", "no picture"), ("a.glb --texture=x", "albedo"), ("a.glb --error=-1", "error of a mesh"),
+        ("a.glb --precision x", "float"), ("a.obj --lods 2", "cannot store 2 levels of detail"), ("a.stl --chunks 2", "4 parts, only one mesh"),
+        ("a.stl --texture", "cannot store a texture"), ("a.glb --texture=x", "albedo"), ("a.glb --error=-1", "error of a mesh"),
         ("a.glb --error 3 --lods 2 --lod-error 2", "second level"), ("a.xyz", ".ply"), ("a.glb --max-height 0", "max height"),
     ]:
         name, *rest = words.split()

@@ -155,7 +155,7 @@ impl<'a> Land<'a> {
     /// Which of `count` equals (1 or more) to take at cell (row, column), 0 to count − 1: by a hash of its world cell.
     #[inline]
     pub fn pick(&self, i: usize, j: usize, count: u32) -> u32 {
-        let [row, col] = self.grid.world_cell(i, j);
+        let Cell { row, col } = self.grid.world_cell(i, j);
         let mut h = (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (col as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
         h = (h ^ (h >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         ((h >> 32) as u32) % count

@@ -198,7 +198,7 @@ fn next(table: &mut csv::Reader<impl Read>, row: &mut StringRecord, path: &Path)
 mod tests {
     use super::*;
     use serde_json::json;
-    use thalweg_core::{Field, Georeference, Height};
+    use thalweg_core::{Cell, Field, Georeference, Height};
 
     fn land(georeference: Option<Georeference>) -> Terrain {
         let grid = Grid { georeference, ..Grid::new([30, 40], 10.0).unwrap() };
@@ -217,7 +217,7 @@ mod tests {
     fn wood() -> Vec<Tree> {
         let tree = |n: u64| Tree {
             number: 3 * n + 1,
-            cell: [(7 * n % 30) as u32, (11 * n % 40) as u32],
+            cell: Cell::new((7 * n % 30) as u32, (11 * n % 40) as u32),
             part: [(n * 9973 % 65_536) as u16, (n * 31_337 % 65_536) as u16],
             kind: (n % KINDS.len() as u64) as u8,
             size: 0.5 + 0.001 * (n % 500) as f32,
@@ -297,13 +297,13 @@ mod tests {
         assert!(long.contains("(4000 characters)") && long.len() < 400, "{long}");
         std::fs::write(&path, "height_m,kind,y,x\r\n2.4,reed,-15.5,7\r\n\r\n").unwrap();
         let (trees, _) = load_trees(&path, &land(None).grid).unwrap();
-        assert_eq!((trees.len(), trees[0].cell, trees[0].kind().name), (1, [1, 0], "reed"));
+        assert_eq!((trees.len(), trees[0].cell, trees[0].kind().name), (1, Cell::new(1, 0), "reed"));
         assert!(refusal("\r\n \r\nx,y,kind,height_m\r\n\r\n1,-2,palm,3\r\n").contains("line 5: kind `palm`"));
         // As a spreadsheet saves it: cells in quotes, a mark of the encoding in front.
         let text = "\u{feff}\"x\",\"y\",\"kind\",\"height_m\",\"note\"\r\n7,-15.5,\"reed\",\"2.4\",\"a, b\"\r\n1,-2,palm,3,\r\n";
         assert!(refusal(text).contains("line 3: kind `palm`"));
         std::fs::write(&path, text.replace("palm", "reed")).unwrap();
         let (trees, _) = load_trees(&path, &land(None).grid).unwrap();
-        assert_eq!((trees.len(), trees[0].cell, trees[0].number, trees[1].number), (2, [1, 0], 0, 1));
+        assert_eq!((trees.len(), trees[0].cell, trees[0].number, trees[1].number), (2, Cell::new(1, 0), 0, 1));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::gradient;
 use crate::octave::Octave;
-use thalweg_core::Grid;
+use thalweg_core::{Cell, Grid};
 
 /// Samples of a row that are computed together. Their positions are counted from an anchor at a world column that is
 /// a multiple of this, so a value never depends on where a window begins.
@@ -21,7 +21,7 @@ pub fn for_chunks(grid: &Grid, i: usize, out: &mut [f32], mut chunk: impl FnMut(
     let mut buffer = [0.0; CHUNK];
     let mut done = 0;
     while done < out.len() {
-        let [_, column] = grid.world_cell(i, done);
+        let Cell { col: column, .. } = grid.world_cell(i, done);
         let first = column.div_euclid(CHUNK as i64) * CHUNK as i64;
         let skip = (column - first) as usize;
         let mut count = (CHUNK - skip).min(out.len() - done);

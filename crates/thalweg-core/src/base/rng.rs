@@ -3,6 +3,8 @@
 //! A number is keyed by the world's seed, the label of the stage that draws it, and then by step, world cell or
 //! particle number. Nothing depends on the order of drawing, so threads, tiles and inserted stages change nothing.
 
+use crate::Cell;
+
 /// A key from which numbers are drawn or further keys are made. One key always gives the same number: another needs another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(u64);
@@ -33,7 +35,8 @@ impl Key {
 
     /// A key for a world cell (row, column).
     #[must_use]
-    pub fn cell(self, cell: [i64; 2]) -> Self {
+    pub fn cell(self, cell: impl Into<Cell<i64>>) -> Self {
+        let cell = cell.into();
         self.and(cell[0] as u64).and(cell[1] as u64)
     }
 

@@ -345,10 +345,10 @@ impl Grid {
         Point { x: self.x(j), y: self.y(i) }
     }
 
-    /// World row and column of cell (i, j) of this window.
+    /// The world cell of cell (i, j) of this window.
     #[inline]
-    pub fn world_cell(&self, i: usize, j: usize) -> [i64; 2] {
-        [self.world_line(0, i), self.world_line(1, j)]
+    pub fn world_cell(&self, i: usize, j: usize) -> Cell<i64> {
+        Cell { row: self.world_line(0, i), col: self.world_line(1, j) }
     }
 
     /// Rows and columns from the world's own first cell to this window's.
@@ -363,14 +363,15 @@ impl Grid {
         Self { edges: self.edges.map(|edge| if edge == Edge::Looped { Edge::Open } else { edge }), ..self.clone() }
     }
 
-    /// Row and column in this window of a world cell; `None` where it lies outside.
+    /// The cell of this window that a world cell is; `None` where it is outside.
     #[inline]
-    pub fn local(&self, [row, col]: [i64; 2]) -> Option<[usize; 2]> {
+    pub fn local(&self, cell: impl Into<Cell<i64>>) -> Option<Cell> {
+        let Cell { row, col } = cell.into();
         let local = |cell: i64, axis: usize| {
             let x = cell.checked_sub(self.origin[axis])?;
             (0..self.size[axis] as i64).contains(&x).then_some(x as usize)
         };
-        Some([local(row, 0)?, local(col, 1)?])
+        Some(Cell { row: local(row, 0)?, col: local(col, 1)? })
     }
 
     /// The same world through a smaller window, counted from this one's first cell.

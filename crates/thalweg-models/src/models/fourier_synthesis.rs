@@ -6,7 +6,7 @@ use crate::model::{About, Blend, Family, MassBalance, Model, Stepper, Tick};
 use crate::process::base::{AMOUNT, lay};
 use thalweg_core::base::fourier::{Fourier, Wave};
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Field, Grid, Result, Terrain, choice, params};
+use thalweg_core::{Cell, Field, Grid, Result, Terrain, choice, params};
 
 choice! {
     /// How the size of a wave follows the law.
@@ -99,7 +99,7 @@ impl FourierSynthesis {
         if grid.topology().is_looped() && grid.origin != [0, 0] && grid.size == grid.world {
             let whole = self.surface(&Grid { origin: [0, 0], ..grid.clone() }, key);
             return Field::generate(grid.size, |i, j| {
-                let [row, col] = grid.world_cell(i, j).map(|line| line as usize);
+                let Cell { row, col } = grid.world_cell(i, j).map(|line| line as usize);
                 whole[(row, col)]
             });
         }

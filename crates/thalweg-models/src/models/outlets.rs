@@ -165,7 +165,7 @@ mod tests {
         let mut terrain = slope();
         let tree = |number: u64, cell: [u32; 2]| Tree {
             number,
-            cell,
+            cell: cell.into(),
             part: [32_768; 2],
             kind: 0,
             size: 1.0,

@@ -60,7 +60,7 @@ impl Spring {
     ///
     /// # Errors
     /// As [`Spring::check`], and a place outside the world.
-    pub fn cell(&self, name: &str, grid: &Grid) -> Result<[i64; 2]> {
+    pub fn cell(&self, name: &str, grid: &Grid) -> Result<Cell<i64>> {
         self.check(name)?;
         cell_of(name, Point { x: self.x, y: self.y }, grid)
     }
@@ -70,7 +70,7 @@ impl Spring {
 ///
 /// # Errors
 /// If the position is outside the world.
-pub fn cell_of(name: &str, point: Point, grid: &Grid) -> Result<[i64; 2]> {
+pub fn cell_of(name: &str, point: Point, grid: &Grid) -> Result<Cell<i64>> {
     world_cell(grid, point).map_err(|axis| {
         let (key, value) = [("y", point.y), ("x", point.x)][axis];
         Error::value(format!("{name}.{key}"), format!("{value} m"), grid.span(axis))
@@ -81,11 +81,11 @@ pub fn cell_of(name: &str, point: Point, grid: &Grid) -> Result<[i64; 2]> {
 ///
 /// # Errors
 /// The axis (0 is y) along which the position is outside the world.
-pub fn world_cell(grid: &Grid, point: Point) -> std::result::Result<[i64; 2], usize> {
+pub fn world_cell(grid: &Grid, point: Point) -> std::result::Result<Cell<i64>, usize> {
     let last = |axis: usize| grid.first[axis] + grid.world[axis] as i64 - 1;
     match grid.outside(point) {
         Some(axis) => Err(axis),
-        None => Ok([0, 1].map(|axis| ((point.along(axis) / grid.cell).floor() as i64).min(last(axis)))),
+        None => Ok(Cell::from_axes(|axis| ((point.along(axis) / grid.cell).floor() as i64).min(last(axis)))),
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
         let spring = |x, y| Spring { x, y, rate: 2.0 };
         for (x, y, want) in [(0.0, 0.0, [0, 0]), (9.99, 10.0, [1, 0]), (400.0, 300.0, [29, 39]), (155.0, 5.0, [0, 15])]
         {
-            assert_eq!(spring(x, y).cell("s", &grid).unwrap(), want);
+            assert_eq!(spring(x, y).cell("s", &grid).unwrap(), want.into());
         }
         let mut terrain = Terrain::new(grid);
         add(&mut terrain, &[spring(155.0, 5.0)]).unwrap();

@@ -266,7 +266,7 @@ mod tests {
     }
 
     fn tree(cell: [u32; 2], kind: u8) -> Tree {
-        Tree { number: 7, cell, part: [32_768; 2], kind, size: 1.0, age: 9, patch: 5.0 }
+        Tree { number: 7, cell: cell.into(), part: [32_768; 2], kind, size: 1.0, age: 9, patch: 5.0 }
     }
 
     fn sum(pixel: [u8; 3]) -> i32 {

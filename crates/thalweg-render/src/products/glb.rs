@@ -310,7 +310,7 @@ mod tests {
     use super::*;
     use crate::products::chunks::{ChunkOptions, ChunkedMesh};
     use crate::products::mesh::MeshOptions;
-    use thalweg_core::{Grid, Height, Terrain};
+    use thalweg_core::{Cell, Grid, Height, Terrain};
     use thalweg_models::process::forest::Tree;
 
     fn land() -> Terrain {
@@ -331,7 +331,7 @@ mod tests {
     fn stand() -> Stand {
         let tree = |n: u64| Tree {
             number: n,
-            cell: [1 + n as u32 % 2, 1 + n as u32 % 3],
+            cell: Cell::new(1 + n as u32 % 2, 1 + n as u32 % 3),
             part: [20_000; 2],
             kind: (n % 2) as u8,
             size: 0.75,

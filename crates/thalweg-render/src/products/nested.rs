@@ -21,12 +21,12 @@ pub struct NestedDepression {
     /// The lake under which it lies: its number among [`lakes`](crate::products::lakes::lakes).
     pub lake: u32,
     /// Row and column of its lowest cell, of several the first row by row.
-    pub pit: [usize; 2],
+    pub pit: Cell,
     /// Height of that cell.
     pub floor: Height,
     /// Row and column of the cell over which it spills: the sill. A lake's is the cell of its level from which its water falls on, of
     /// several the first row by row; `None` where it has none.
-    pub spill: Option<[usize; 2]>,
+    pub spill: Option<Cell>,
     /// Height at which it spills.
     pub level: Height,
     /// The `id` of the one into which it spills, within the lake; of several the deepest. `None` where it is a whole lake.
@@ -87,7 +87,7 @@ impl Rising {
     }
 
     /// Full to `level`, in a lake: all but what it spills into.
-    fn full(mut self, level: i32, lake: u32, cell: impl Fn(u64) -> [usize; 2]) -> NestedDepression {
+    fn full(mut self, level: i32, lake: u32, cell: impl Fn(u64) -> Cell) -> NestedDepression {
         self.rise(level);
         NestedDepression {
             id: self.id,
@@ -113,8 +113,8 @@ impl Rising {
 }
 
 /// Row and column of a cell.
-fn place(index: u64, cols: u64) -> [usize; 2] {
-    [(index / cols) as usize, (index % cols) as usize]
+fn place(index: u64, cols: u64) -> Cell {
+    Cell::new((index / cols) as usize, (index % cols) as usize)
 }
 
 /// Where in the map, of so many columns, the water meets.

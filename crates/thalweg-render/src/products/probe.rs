@@ -1,8 +1,8 @@
 //! [`probe`]: what is known of one cell, in numbers.
 
 use crate::products::slope::gradient;
-use thalweg_core::Terrain;
 use thalweg_core::terrain::{Cells, LOOSE};
+use thalweg_core::{Cell, Terrain};
 
 /// A number that was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,8 @@ pub struct Reading {
 ///
 /// # Panics
 /// When the cell lies outside the terrain.
-pub fn slope(terrain: &Terrain, [i, j]: [usize; 2]) -> f64 {
+pub fn slope(terrain: &Terrain, cell: impl Into<Cell>) -> f64 {
+    let Cell { row: i, col: j } = cell.into();
     let [east, north] = gradient(terrain, i, j);
     libm::atan(libm::hypot(east, north)).to_degrees()
 }
@@ -29,7 +30,8 @@ pub fn slope(terrain: &Terrain, [i, j]: [usize; 2]) -> f64 {
 ///
 /// # Panics
 /// When the cell lies outside the terrain.
-pub fn probe(terrain: &Terrain, [i, j]: [usize; 2]) -> Vec<Reading> {
+pub fn probe(terrain: &Terrain, cell: impl Into<Cell>) -> Vec<Reading> {
+    let Cell { row: i, col: j } = cell.into();
     let [rows, cols] = terrain.ground.size();
     assert!(i < rows && j < cols, "row {i}, column {j} lies outside a terrain of {rows} × {cols} cells");
     let loose = terrain.loose.as_ref().map(|loose| (LOOSE.name, "m", loose[(i, j)].metres_f32()));

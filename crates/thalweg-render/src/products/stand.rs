@@ -183,7 +183,7 @@ fn foot(tree: &Tree, terrain: &Terrain, scale: f64) -> Option<[f32; 3]> {
 mod tests {
     use super::*;
     use crate::products::mesh::Mesh;
-    use thalweg_core::{Field, Grid, Height};
+    use thalweg_core::{Cell, Field, Grid, Height};
     use thalweg_models::process::forest::KINDS;
 
     fn land() -> Terrain {
@@ -198,7 +198,7 @@ mod tests {
     fn wood() -> Vec<Tree> {
         let tree = |n: u64| Tree {
             number: n,
-            cell: [(7 * n % 20) as u32, (11 * n % 30) as u32],
+            cell: Cell::new((7 * n % 20) as u32, (11 * n % 30) as u32),
             part: [(n * 9973 % 65_536) as u16, (n * 31_337 % 65_536) as u16],
             kind: (n % KINDS.len() as u64) as u8,
             size: 1.0,

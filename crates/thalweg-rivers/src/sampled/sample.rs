@@ -207,7 +207,7 @@ mod tests {
             let sampling = Sampling { spacing: 80.0, relief, ..Sampling::default() };
             let hill = |grid: &Grid| {
                 Field::generate(grid.size, |i, j| {
-                    let [y, x] = grid.world_cell(i, j).map(|n| n as f64 - 150.0);
+                    let Cell { row: y, col: x } = grid.world_cell(i, j).map(|n| n as f64 - 150.0);
                     Height::saturating(400.0 - (y * y + 2.0 * x * x).sqrt())
                 })
             };

@@ -7,7 +7,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use thalweg_core::terrain::{Cells, LOOSE, POOL};
-use thalweg_core::{Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, Field, Grid, Height, Terrain};
 use thalweg_models::process::forest::{Forest, KINDS, Tree};
 use thalweg_models::rocks::Rock;
 use thalweg_render::pictures::picture::Picture;
@@ -63,7 +63,7 @@ fn wood() -> Terrain {
         let (i, j) = ((n * 7919 % 128) as usize, (n * 104_729 / 128 % 128) as usize);
         let part = [(n * 9973 % 65_536) as u16, (n * 31_337 % 65_536) as u16];
         let kind = ((i / 16 + j / 16) % KINDS.len()) as u8;
-        let cell = [i as u32, j as u32];
+        let cell = Cell::new(i as u32, j as u32);
         stands(i, j).then_some(Tree { number: n, cell, part, kind, size: 1.0, age: 9, patch: 5.0 })
     });
     let forest = Forest::of(trees.collect(), &terrain.grid).unwrap();

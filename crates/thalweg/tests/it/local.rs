@@ -382,7 +382,7 @@ fn a_tile_is_the_part_of_the_whole() {
             let lot = |(level, rect): &(u32, CellRect<i64>)| {
                 let world = frame.world(*level);
                 let corner = (0..2).all(|axis| rect.start[axis] == 0 || rect.end[axis] == world.end[axis]);
-                (!(corner && *level == 3), key.cell(rect.start.into()).and(tile_side as u64).bits())
+                (!(corner && *level == 3), key.cell(rect.start).and(tile_side as u64).bits())
             };
             tiles.sort_by_key(lot);
             tiles.truncate(long::or(7, usize::MAX));

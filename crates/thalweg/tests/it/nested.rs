@@ -1,7 +1,7 @@
 //! The tree of depressions: against the hierarchy that is made along directions, against the table of lakes, and on ground worked by hand.
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Edge, Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::depressions::{Depression, Hierarchy};
 use thalweg_flow::{Drainage, Land};
 use thalweg_io::atomic;
@@ -35,13 +35,16 @@ fn two_hollows_under_one_lake_and_a_lake_below() {
     let [deep, high, both, low] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!(
         (deep.pit, deep.floor, deep.spill, deep.level),
-        ([0, 3], Height(1 << 16), Some([0, 2]), Height(5 << 16))
+        (Cell::new(0, 3), Height(1 << 16), Some(Cell::new(0, 2)), Height(5 << 16))
     );
     assert_eq!((deep.cells, deep.volume >> 16), (2, 5));
     assert_eq!((high.cells, high.volume >> 16), (1, 3));
-    assert_eq!((both.pit, both.spill, both.level, both.cells), ([0, 3], Some([0, 5]), Height(8 << 16), 4));
+    assert_eq!(
+        (both.pit, both.spill, both.level, both.cells),
+        (Cell::new(0, 3), Some(Cell::new(0, 5)), Height(8 << 16), 4)
+    );
     assert_eq!(both.volume >> 16, 6 + 3 + 7 + 4);
-    assert_eq!((low.spill, low.level, low.cells, low.volume >> 16), (Some([0, 9]), Height(3 << 16), 1, 3));
+    assert_eq!((low.spill, low.level, low.cells, low.volume >> 16), (Some(Cell::new(0, 9)), Height(3 << 16), 1, 3));
 }
 
 /// The floor's cells are met row by row, two of them before the one between: no sill lies there.
@@ -51,7 +54,7 @@ fn a_flat_floor_is_one_pit() {
     let ground = Field::generate([5, 5], |i, j| Height(heights[i][j] << 16));
     let rows = tree(&Terrain::from_ground(Grid::new([5, 5], 1.0).unwrap(), ground).unwrap());
     let [one] = &rows[..] else { panic!("{rows:?}") };
-    assert_eq!((one.id, one.pit, one.spill, one.cells), (7, [1, 1], Some([4, 3]), 9));
+    assert_eq!((one.id, one.pit, one.spill, one.cells), (7, Cell::new(1, 1), Some(Cell::new(4, 3)), 9));
     assert_eq!(one.volume >> 16, 3 * 7 + 6 * 3);
 }
 
@@ -106,7 +109,7 @@ fn without_ties_it_is_the_hierarchy() {
         let rows = tree(&terrain);
         let hierarchy = Hierarchy::of(&Land::of(&terrain));
         let cols = terrain.grid.cols();
-        let place = |k: u32| [k as usize / cols, k as usize % cols];
+        let place = |k: u32| Cell::new(k as usize / cols, k as usize % cols);
         let level = |d: u32| hierarchy.depressions[d as usize].spill.unwrap().level;
         let is_empty = |one: &Depression| one.children.is_some_and(|[a, _]| level(a) == one.spill.unwrap().level);
         let mut known: Vec<_> = hierarchy

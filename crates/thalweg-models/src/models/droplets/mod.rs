@@ -21,7 +21,7 @@ use thalweg_core::declare::codec::{Row, columns};
 use thalweg_core::terrain::grid::Edges;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, HARDNESS, Hue, LayerSpec, PROTECT, RAIN};
-use thalweg_core::{Error, Grid, Height, Result, Terrain, params};
+use thalweg_core::{Cell, Error, Grid, Height, Result, Terrain, params};
 
 params! {
     /// Raindrops run down the ground, dig where they can carry more and lay down where they cannot: gullies on the
@@ -194,7 +194,7 @@ impl Droplets {
     fn set_out(&self, terrain: &Terrain, number: u64, [y, x]: [f64; 2]) -> Option<Droplet> {
         let grid = &terrain.grid;
         let cell = [y as i64 + grid.first[0], x as i64 + grid.first[1]];
-        let [i, j] = grid.local(cell).filter(|local| (0..2).all(|a| local[a] + 1 < grid.size[a]))?;
+        let Cell { row: i, col: j } = grid.local(cell).filter(|local| (0..2).all(|a| local[a] + 1 < grid.size[a]))?;
         let at_sea = grid.sea_level.is_some_and(|sea| terrain.ground[(i, j)] < sea);
         let void = [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].iter().any(|(i, j)| terrain.is_nodata(*i, *j));
         (!at_sea && !void).then_some(Droplet {

@@ -133,7 +133,7 @@ pub(super) fn blown_in(model: &Dunes, slab: i32, terrain: &Terrain, wind: [f64; 
                 return None;
             }
             let part = place.map(|x| x - x.floor());
-            Some(Slab::blown_in(number, grid.world_cell(place[0] as usize, place[1] as usize), part, load))
+            Some(Slab::blown_in(number, grid.world_cell(place[0] as usize, place[1] as usize).into(), part, load))
         };
         slabs.par_extend((0..length * count as usize).into_par_iter().filter_map(come));
     }

@@ -3,7 +3,7 @@
 use crate::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Edge, Field, Grid, Height};
+use thalweg_core::{Cell, Edge, Field, Grid, Height};
 use thalweg_flow::D8;
 
 /// Deepest water that counts for what flows, in units: products of two depths then fit 64 bits.
@@ -263,7 +263,7 @@ fn part_of(a: i64, b: i64, c: i64) -> i64 {
 
 /// Whether a step out of this window leaves the world, over open sides alone.
 fn leads_out(grid: &Grid, [i, j]: [usize; 2], [di, dj]: [isize; 2]) -> bool {
-    let [row, col] = grid.world_cell(i, j);
+    let Cell { row, col } = grid.world_cell(i, j);
     let (row, col) = (row + di as i64, col + dj as i64);
     let [rows, cols] = grid.world.map(|n| n as i64);
     // A window's own border is no edge: beyond it lies the next tile, and no side is crossed.

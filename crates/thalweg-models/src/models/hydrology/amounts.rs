@@ -2,7 +2,7 @@
 
 use thalweg_core::declare::codec::column;
 use thalweg_core::terrain::{Column, Table};
-use thalweg_core::{Error, Grid, Result};
+use thalweg_core::{Cell, Error, Grid, Result};
 use thalweg_flow::pools::Arrival;
 
 /// Amounts at cells as a table of `row`, `column` and what the amount is called (units × cells).
@@ -25,7 +25,7 @@ pub fn amounts_of(table: &Table, name: &str, amount: &str, grid: &Grid) -> Resul
     let [rows, cols, water] = ["row", "column", amount].map(|key| column::<i64>(name, table, key));
     let (rows, cols, water) = (rows?, cols?, water?);
     let one = |r: usize| {
-        let [i, j] = grid.local([rows[r], cols[r]])?;
+        let Cell { row: i, col: j } = grid.local([rows[r], cols[r]])?;
         let cell = (i * grid.cols() + j) as u32;
         (0..1 << 60).contains(&water[r]).then_some(Arrival { cell, water: water[r] })
     };

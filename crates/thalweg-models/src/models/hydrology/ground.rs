@@ -3,7 +3,7 @@
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{HARDNESS, PROTECT, TREE_DENSITY};
-use thalweg_core::{Field, Height, Result, Terrain};
+use thalweg_core::{Cell, Field, Height, Result, Terrain};
 use thalweg_noise::given::soils::{self, strata};
 
 /// Beds of rock stand at their own slope where less loose ground lies on them: a metre.
@@ -30,7 +30,7 @@ impl Ground {
         let free = |i: usize, j: usize| layers.iter().map(|layer| 1.0 - share_of(layer[(i, j)])).product::<f32>();
         let bed = beds.as_ref().map(|beds| {
             move |i: usize, j: usize| {
-                let [row, column] = terrain.grid.world_cell(i, j);
+                let Cell { row, col: column } = terrain.grid.world_cell(i, j);
                 terrain.ground[(i, j)].0 + beds.lean(row, column)
             }
         });

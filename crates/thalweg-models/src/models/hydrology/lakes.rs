@@ -140,5 +140,5 @@ fn over_the_sill(terrain: &Terrain, overflow: &Overflow, water: i32, rules: &Rul
     // Round the middle: a step of √2 cells then leads to the neighbour.
     let part = key.and(number).pair().map(|x| 0.42 + 0.16 * x as f32);
     let ground = terrain.ground[overflow.cell as usize];
-    Drop { part, speed: unit, spilled: true, ..Drop::new(number, here, ground, water, rules.turns) }
+    Drop { part, speed: unit, spilled: true, ..Drop::new(number, here.into(), ground, water, rules.turns) }
 }

@@ -20,7 +20,7 @@ pub use table::TREES;
 use roots::{MAX_CELLS, Roots};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::LayerSpec;
-use thalweg_core::{Error, Field, Grid, Height, Result, Size};
+use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Size};
 
 /// Where plants may grow.
 pub const FERTILITY: LayerSpec = LayerSpec::floats("fertility", "1", "Share of the seeds that the soil bears, 0 to 1.");
@@ -117,7 +117,7 @@ pub struct Tree {
     /// Its number, which no plant alive shares.
     pub number: u64,
     /// Row and column of its cell, in the terrain.
-    pub cell: [u32; 2],
+    pub cell: Cell<u32>,
     /// Where in the cell it stands, southward and eastward, in 1/65536.
     pub part: [u16; 2],
     /// Number of its kind in [`KINDS`].
@@ -138,10 +138,10 @@ impl Tree {
 
     /// A place, in rows and columns from the north-western corner of a terrain of `size`, as [`Tree::cell`] and
     /// [`Tree::part`]; `None` outside.
-    pub fn placed(at: [f64; 2], size: Size) -> Option<([u32; 2], [u16; 2])> {
+    pub fn placed(at: [f64; 2], size: Size) -> Option<(Cell<u32>, [u16; 2])> {
         let inside = |a: usize| (0.0..size[a] as f64).contains(&at[a]);
         let part = |a: usize| ((at[a] - at[a].floor()) * 65_536.0) as u16;
-        (inside(0) && inside(1)).then(|| ([at[0] as u32, at[1] as u32], [part(0), part(1)]))
+        (inside(0) && inside(1)).then(|| (Cell::new(at[0] as u32, at[1] as u32), [part(0), part(1)]))
     }
 
     /// What is known of its kind.
@@ -285,7 +285,7 @@ fn live(
     let [grow, seed, death] = tree.kind().pace;
     let own = key.and(tree.number);
     let [fate, fruit] = own.pair();
-    let [i, j] = tree.cell.map(|n| n as usize);
+    let Cell { row: i, col: j } = tree.cell.map(|n| n as usize);
     if fate < rules.death * f64::from(death) || !site.is_land(i, j, rules) {
         dead.push(*tree);
         tree.size = 0.0;

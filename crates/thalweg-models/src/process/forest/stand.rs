@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::kinds::KINDS;
 use super::{ForestRules, PlantSite, Tree, YOUNG, draw};
 use thalweg_core::base::rng::Key;
-use thalweg_core::{CellRect, Grid};
+use thalweg_core::{Cell, CellRect, Grid};
 
 /// Lattice squares along a patch of roots: more fill the ground no better.
 const SQUARES: f64 = 2.0;
@@ -82,7 +82,7 @@ pub fn stand(site: &PlantSite<'_>, rules: &ForestRules, years: u32, key: Key, wi
         let left = libm::pow(1.0 - f64::from((rules.grow * growth).min(1.0)), age);
         Some(Tree {
             number: one.number,
-            cell: from.map(|n| n as u32),
+            cell: Cell::from(from).map(|n| n as u32),
             part: at.map(|at| ((at - at.floor()) * 65_536.0) as u16),
             kind: one.kind,
             size: (1.0 - (1.0 - f64::from(YOUNG)) * left) as f32,
@@ -127,7 +127,7 @@ fn candidates(site: &PlantSite<'_>, rules: &ForestRules, key: Key) -> Vec<Candid
         let [v, u] = key.pair();
         let place = [(row as f64 + v) * side, (col as f64 + u) * side];
         let cell = [0, 1].map(|axis| (place[axis] / grid.cell).floor() as i64);
-        let [i, j] = grid.local(cell)?;
+        let Cell { row: i, col: j } = grid.local(cell)?;
         let chances = site.bears(i, j, rules);
         let weights: [f32; KINDS.len()] = std::array::from_fn(|k| chances[k] * rules.shares[k]);
         if weights.iter().all(|weight| *weight <= 0.0) {

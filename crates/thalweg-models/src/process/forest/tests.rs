@@ -1,6 +1,6 @@
 use super::*;
 use thalweg_core::terrain::TREE_DENSITY;
-use thalweg_core::{Field, Grid, Height, Size, Terrain};
+use thalweg_core::{Cell, Field, Grid, Height, Size, Terrain};
 
 /// Level ground with a pond, a brook, a sea and a hole.
 struct World {
@@ -66,7 +66,7 @@ fn quick() -> ForestRules {
 
 fn assert_dry(forest: &Forest, world: &World, rules: &ForestRules) {
     for tree in forest.trees() {
-        let [i, j] = tree.cell.map(|n| n as usize);
+        let Cell { row: i, col: j } = tree.cell.map(|n| n as usize);
         assert!(world.site().is_land(i, j, rules), "{tree:?}");
     }
 }
@@ -101,7 +101,7 @@ fn when_all_are_gone_no_density_is_left() {
 #[test]
 fn seeds_fly_as_far_as_they_are_said_to() {
     let world = plain([200, 200], 5.0);
-    let tree = Tree { number: 0, cell: [100; 2], part: [0; 2], kind: 1, size: 1.0, age: 0, patch: 5.0 };
+    let tree = Tree { number: 0, cell: Cell::new(100, 100), part: [0; 2], kind: 1, size: 1.0, age: 0, patch: 5.0 };
     let rules = ForestRules { spawn: 0.0, seed: 1.0, death: 0.0, spread: 60.0, cap: 1e9, ..ForestRules::default() };
     let mut flights = Vec::new();
     for n in 0..4000 {
@@ -125,7 +125,7 @@ fn plants_grow_as_the_rule_says_and_die_at_their_rate() {
     let world = plain([400, 400], 10.0);
     let tree = |n: u64| Tree {
         number: n,
-        cell: [n as u32 / 400, n as u32 % 400],
+        cell: Cell::new(n as u32 / 400, n as u32 % 400),
         part: [32_768; 2],
         kind: 0,
         size: 0.5,
@@ -155,7 +155,7 @@ fn kinds_keep_to_their_places() {
     let forest = world.grown(&rules, 200);
     let mut seen = [0; KINDS.len()];
     for tree in forest.trees() {
-        let [i, j] = tree.cell.map(|n| n as usize);
+        let Cell { row: i, col: j } = tree.cell.map(|n| n as usize);
         let (elevation, kind) = (2.9 * i as f32 / 250.0, tree.kind());
         assert!(elevation >= kind.elevation[0] && elevation <= kind.elevation[1], "{tree:?}");
         assert!(kind.name != "willow" || j % 20 >= 10, "a willow needs water");
@@ -179,7 +179,7 @@ fn reeds_stand_beside_the_water() {
     let reeds: Vec<&Tree> = forest.trees().iter().filter(|tree| tree.kind().name == "reed").collect();
     assert!(reeds.len() > 30, "{}", reeds.len());
     for reed in reeds {
-        let [i, j] = reed.cell.map(|n| n as usize);
+        let Cell { row: i, col: j } = reed.cell.map(|n| n as usize);
         let near = (i.saturating_sub(2)..(i + 3).min(80))
             .any(|r| (j.saturating_sub(2)..(j + 3).min(80)).any(|c| world.site().is_wet(r, c, &rules)));
         assert!(near, "{reed:?}");
