@@ -16,7 +16,7 @@ const LEVEL: i64 = 256;
 /// From what size on a hollow is a lake. Water that stands is one too if it is as wide and has the volume of a cone of this
 /// depth and surface.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Lakes {
+pub struct LakeLimits {
     /// The least depth at its deepest place, in metres, 0 or more.
     pub depth: f64,
     /// The least surface in m², 0 or more.
@@ -46,7 +46,7 @@ pub struct Outlets {
 ///
 /// # Errors
 /// When a least size is negative or not a number; pools of another size than the ground.
-pub fn outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &Lakes) -> Result<Outlets> {
+pub fn outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &LakeLimits) -> Result<Outlets> {
     for (name, value, unit) in [("depth", least.depth, "m"), ("area", least.area, "m²")] {
         if value.is_nan() || value < 0.0 {
             return Err(Error::value(format!("least {name} of a lake"), format!("{value} {unit}"), "0 or more"));
@@ -121,7 +121,7 @@ fn make_fall(surface: &mut Field<Height>, directions: &Directions, is_lake: &[bo
 /// Lakes, as they are found.
 struct Waters<'a> {
     land: &'a Land<'a>,
-    least: Lakes,
+    least: LakeLimits,
     /// Where water leaves a land that it can leave nowhere.
     stand_in: Option<usize>,
     /// The ground, and the water where there is a lake.

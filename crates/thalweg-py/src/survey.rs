@@ -13,7 +13,7 @@ use crate::pool::work;
 
 /// A reach of a stream: number, order, magnitude, cells (row, column), length and drop in metres, slope, catchment in m², and the number of
 /// the reach that it runs into.
-type Reach<'py> = (u32, u32, u32, Bound<'py, PyArray2<i64>>, f64, f64, f64, f64, Option<u32>);
+type ReachTuple<'py> = (u32, u32, u32, Bound<'py, PyArray2<i64>>, f64, f64, f64, f64, Option<u32>);
 
 /// Filled heights, depth of depressions, depth of cuts, directions, angles, cells, spread cells, basins, orders, reaches, summary as JSON.
 type Drained<'py> = (
@@ -26,7 +26,7 @@ type Drained<'py> = (
     Option<Bound<'py, PyAny>>,
     Bound<'py, PyAny>,
     Bound<'py, PyAny>,
-    Vec<Reach<'py>>,
+    Vec<ReachTuple<'py>>,
     String,
 );
 

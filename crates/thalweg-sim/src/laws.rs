@@ -21,7 +21,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{ParamKind, Value};
 use thalweg_core::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, Mass, PROTECT, RAIN, VectorPart};
 use thalweg_core::{Edge, Error, Field, Grid, Height, Result, Terrain};
-use thalweg_models::model::{Family, MassBalance, Model, Reach, Role, Tick};
+use thalweg_models::model::{Family, MassBalance, Model, Role, StepReach, Tick};
 
 /// Something that every model keeps.
 #[derive(Debug, Clone, Copy)]
@@ -171,7 +171,7 @@ fn state(model: &dyn Model) -> Result<(), How> {
 
 fn tiled(model: &dyn Model) -> Result<(), How> {
     let mut whole = rough(model, [50, 660])?;
-    if model.reach(&whole.grid) == Reach::Whole {
+    if model.reach(&whole.grid) == StepReach::Whole {
         return Ok(());
     }
     let mut swept = whole.clone();

@@ -1,6 +1,6 @@
 //! A model of one's own in a recipe: `cargo run --release --example own_model`.
 
-use thalweg::models::{About, Family, LAWS, MassBalance, Reach, Stepper, Tick};
+use thalweg::models::{About, Family, LAWS, MassBalance, StepReach, Stepper, Tick};
 use thalweg::prelude::*;
 
 params! {
@@ -29,9 +29,9 @@ impl Model for Terraces {
         }
     }
 
-    fn reach(&self, _: &Grid) -> Reach {
+    fn reach(&self, _: &Grid) -> StepReach {
         // A cell alone decides what becomes of it: the model runs by tiles as well.
-        Reach::Cells(0)
+        StepReach::Cells(0)
     }
 
     fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {

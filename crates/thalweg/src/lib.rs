@@ -158,7 +158,7 @@ pub mod flow {
     pub use thalweg_flow::hydraulic::{depth as stream_depth, width as stream_width};
     pub use thalweg_flow::infinity::{accumulate as accumulate_d_infinity, angles as route_d_infinity};
     pub use thalweg_flow::multiple::{Gathered, accumulate as accumulate_multiple};
-    pub use thalweg_flow::outlets::{Lakes as LakeLimits, Outlets, outlets as open_outlets};
+    pub use thalweg_flow::outlets::{LakeLimits, Outlets, outlets as open_outlets};
     pub use thalweg_flow::spill::{StandingWater, fill_spill_merge};
     pub use thalweg_flow::streams::{
         chi, esri as to_esri_codes, from_esri as from_esri_codes, ksn, outlet_distance, shreve, strahler, streams,
@@ -213,8 +213,8 @@ pub mod models {
     pub use thalweg_core::declare::params::{Param, ParamKind, Parameters, Value, Written, typed as parse_value};
     pub use thalweg_models::model::page::markdown as model_page;
     pub use thalweg_models::model::{
-        About, Beside, Blend, Family, Growth, Local, MassBalance, Model, PlayedRole, Reach, Role, Stepper, Tick, YEAR,
-        give as set_parameters,
+        About, Beside, Blend, Family, Growth, Local, MassBalance, Model, PlayedRole, Role, StepReach, Stepper, Tick,
+        YEAR, give as set_parameters,
     };
     pub use thalweg_models::models::cellular_noise::CellularNoise;
     pub use thalweg_models::models::climate::{Climate, Winds};

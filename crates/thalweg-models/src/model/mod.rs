@@ -14,7 +14,7 @@ use thalweg_refine::{Join, Rules};
 
 /// How far from a cell a step reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum StepReach {
     /// At most so many cells of the grid: the model can run by tiles.
     Cells(usize),
     /// Anywhere in the terrain.
@@ -232,8 +232,8 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
     }
 
     /// How far one step reaches on this grid.
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Whole
+    fn reach(&self, _grid: &Grid) -> StepReach {
+        StepReach::Whole
     }
 
     /// Simulated years after so many steps on this grid; `None` where the model knows no time.

@@ -1,6 +1,6 @@
 //! [`Elevation`]: a given elevation model as ground.
 
-use crate::model::{About, Blend, Family, MassBalance, Model, Reach, Stepper, Tick};
+use crate::model::{About, Blend, Family, MassBalance, Model, StepReach, Stepper, Tick};
 use crate::process::base::{AMOUNT, STEP_CELLS, band, bands, lay};
 use thalweg_core::terrain::{Cells, LayerSpec};
 use thalweg_core::{Error, Grid, Result, Terrain, params};
@@ -56,8 +56,8 @@ impl Model for Elevation {
         bands(grid, STEP_CELLS)
     }
 
-    fn reach(&self, _: &Grid) -> Reach {
-        Reach::Cells(0)
+    fn reach(&self, _: &Grid) -> StepReach {
+        StepReach::Cells(0)
     }
 
     fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {

@@ -1,6 +1,6 @@
 //! [`Manual`]: a stage for what is done by hand.
 
-use crate::model::{About, Family, MassBalance, Model, PlayedRole, Reach, Role, Stepper, Tick};
+use crate::model::{About, Family, MassBalance, Model, PlayedRole, Role, StepReach, Stepper, Tick};
 use thalweg_core::{Grid, Result, Terrain, params};
 
 params! {
@@ -32,8 +32,8 @@ impl Model for Manual {
         &[PlayedRole { role: Role::Strokes, with: &[] }]
     }
 
-    fn reach(&self, _: &Grid) -> Reach {
-        Reach::Cells(0)
+    fn reach(&self, _: &Grid) -> StepReach {
+        StepReach::Cells(0)
     }
 
     fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {

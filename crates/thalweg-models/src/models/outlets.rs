@@ -67,7 +67,7 @@ struct Mender(OpenOutlets);
 
 impl Stepper for Mender {
     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
-        let least = outlets::Lakes { depth: self.0.lake, area: self.0.lake_area };
+        let least = outlets::LakeLimits { depth: self.0.lake, area: self.0.lake_area };
         let stood = terrain.heights(&POOL).cloned();
         let outlets::Outlets { ground, mut pools } = outlets::outlets(&Land::of(terrain), stood.as_ref(), &least)?;
         let levels = Field::generate(ground.size(), |i, j| Height(ground[(i, j)].0 + pools[(i, j)].0));

@@ -3,7 +3,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::model::{About, Family, Local, MassBalance, Model, Reach, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, StepReach, Stepper, Tick};
 use crate::process::slopes::factors;
 use thalweg_core::base::cast::{self, share_of};
 use thalweg_core::terrain::height::UNITS;
@@ -72,9 +72,9 @@ impl Model for Thermal {
         if self.steps > 0 { self.steps } else { (self.distance / grid.cell).ceil().min(1e6) as u32 }
     }
 
-    fn reach(&self, _grid: &Grid) -> Reach {
+    fn reach(&self, _grid: &Grid) -> StepReach {
         // A cell's change depends on what its neighbours give, which depends on their neighbours.
-        Reach::Cells(2)
+        StepReach::Cells(2)
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {

@@ -58,8 +58,8 @@ macro_rules! laid_in_bands {
             $crate::process::base::bands(grid, $crate::process::base::Base::step_cells(self))
         }
 
-        fn reach(&self, _: &thalweg_core::terrain::grid::Grid) -> $crate::model::Reach {
-            $crate::model::Reach::Cells(0)
+        fn reach(&self, _: &thalweg_core::terrain::grid::Grid) -> $crate::model::StepReach {
+            $crate::model::StepReach::Cells(0)
         }
 
         fn start(

@@ -7,7 +7,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::grid::SIDES;
 use thalweg_core::terrain::{Cells, Table, TileGrid, within};
 use thalweg_core::{CellRect, Error, Result, Terrain};
-use thalweg_models::model::{Model, Reach, Tick};
+use thalweg_models::model::{Model, StepReach, Tick};
 
 /// Runs all steps of `model` over `terrain` by tiles of at most `tile` cells a side.
 ///
@@ -18,7 +18,7 @@ use thalweg_models::model::{Model, Reach, Tick};
 /// # Errors
 /// When the model reaches over the whole terrain, when that is looped, or as its steps.
 pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) -> Result<()> {
-    let Reach::Cells(halo) = model.reach(&terrain.grid) else {
+    let StepReach::Cells(halo) = model.reach(&terrain.grid) else {
         return Err(Error::unsupported(
             format!("`{}`", model.about().name),
             "cannot run by tiles, because it reaches over the whole terrain",

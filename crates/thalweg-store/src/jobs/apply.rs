@@ -12,7 +12,7 @@ use thalweg_core::terrain::grid::{SIDES, check_edges};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Error, Grid, Height, Result};
 use thalweg_io::{HeightReading, LoadOptions, Samples};
-use thalweg_models::model::Reach;
+use thalweg_models::model::StepReach;
 use thalweg_models::models::{self, Models};
 use thalweg_sim::recipe::{From, Recipe};
 use thalweg_tiled::layer::NO_HEIGHT;
@@ -100,8 +100,9 @@ impl ApplyJob {
         };
         let model = stage.model.clone();
         let about = model.about();
-        let Reach::Cells(reach) = model.reach(&grid) else {
-            let able = models::all().filter(|model| model.reach(&grid) != Reach::Whole).map(|model| model.about().name);
+        let StepReach::Cells(reach) = model.reach(&grid) else {
+            let able =
+                models::all().filter(|model| model.reach(&grid) != StepReach::Whole).map(|model| model.about().name);
             let able: Vec<&str> = able.collect();
             let problem = format!(
                 "cannot run by tiles, because it reaches over the whole map; use a model of finite reach ({}), or a map that fits in \

@@ -9,7 +9,7 @@ use thalweg_core::declare::params::typed;
 use thalweg_core::terrain::{CellType, Cells, LOOSE, Mass};
 use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
 use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, load, save, save_layer_as};
-use thalweg_models::model::{Family, Model, Reach, give};
+use thalweg_models::model::{Family, Model, StepReach, give};
 use thalweg_models::models;
 use thalweg_render::products::resample::crop;
 use thalweg_sim::knobs::Knobs;
@@ -132,7 +132,7 @@ fn left_over(store: &Path) -> usize {
 
 /// Whether the model goes by tiles.
 fn is_finite(model: &dyn Model) -> bool {
-    model.reach(&Grid::new([100, 140], 30.0).unwrap()) != Reach::Whole
+    model.reach(&Grid::new([100, 140], 30.0).unwrap()) != StepReach::Whole
 }
 
 #[test]
@@ -320,8 +320,9 @@ fn what_cannot_be_done_by_tiles_is_refused_with_the_reason_before_anything_is_ma
     let folder = tempfile::tempdir().unwrap();
     let source = written(folder.path(), "land.tif", &land);
     let store = folder.path().join("out.zarr");
-    let whole =
-        models::all().find(|model| model.reach(&land.grid) == Reach::Whole && model.about().needs.is_empty()).unwrap();
+    let whole = models::all()
+        .find(|model| model.reach(&land.grid) == StepReach::Whole && model.about().needs.is_empty())
+        .unwrap();
     let said = refused(&Recipe::single(whole, 1), &source, &store);
     assert!(said.contains("a model of finite reach (") && said.contains("reaches over the whole map"), "{said}");
     let recipe = slides(folder.path(), 6, &land);

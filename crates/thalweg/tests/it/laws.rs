@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use thalweg_core::declare::params::{ParamKind, ParamType, Value};
 use thalweg_core::terrain::{CellType, Coarser, Finer, LAYERS};
 use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
-use thalweg_models::model::{About, Blend, Family, MassBalance, Model, Reach, Role, Stepper, Tick};
+use thalweg_models::model::{About, Blend, Family, MassBalance, Model, Role, StepReach, Stepper, Tick};
 use thalweg_models::models::{self, Models};
 use thalweg_sim::laws::LAWS;
 
@@ -59,7 +59,7 @@ fn tiles_give_the_same_bits() {
     let (mut finite, mut unplaced) = (0, 0);
     each(|model| {
         let grid = Grid::new([50, 660], 30.0).expect("a grid");
-        finite += usize::from(model.reach(&grid) != Reach::Whole);
+        finite += usize::from(model.reach(&grid) != StepReach::Whole);
         unplaced += usize::from(!model.about().placed);
     });
     assert!(finite >= 5 && unplaced >= 1, "laws that concern no model would hold");

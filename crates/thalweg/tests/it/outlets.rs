@@ -4,7 +4,7 @@ use crate::long;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Edge, Field, Grid, Height};
-use thalweg_flow::outlets::{Lakes, Outlets, drains, outlets};
+use thalweg_flow::outlets::{LakeLimits, Outlets, drains, outlets};
 use thalweg_flow::{Land, Part, fill};
 
 /// Ground of hills, hollows and roughness; some of it closed, with cells without data, sea, and water that stands in it.
@@ -13,7 +13,7 @@ struct Ground {
     ground: Field<Height>,
     nodata: Option<Field<bool>>,
     pools: Option<Field<Height>>,
-    least: Lakes,
+    least: LakeLimits,
 }
 
 impl Ground {
@@ -45,7 +45,7 @@ impl Ground {
                 Height::saturating(if deep > 0.0 { (deep - 3.0 * (1.0 - share)).max(0.0) } else { puddle })
             })
         });
-        let least = Lakes {
+        let least = LakeLimits {
             depth: [0.0, 0.5, 4.0, 1e4][draw(14, 4) as usize],
             area: [0.0, 500.0, 3000.0][draw(15, 3) as usize],
         };
@@ -151,7 +151,7 @@ fn lakes_are_level_of_their_size_and_held_by_their_shores() {
             }
             let deepest = lake.iter().map(|at| pools[*at].metres()).fold(0.0, f64::max);
             let volume = 100.0 * lake.iter().map(|at| pools[*at].metres()).sum::<f64>();
-            let Lakes { depth, area } = ground.least;
+            let LakeLimits { depth, area } = ground.least;
             assert!(
                 lake.len() as f64 * 100.0 >= area && (deepest >= depth || 3.0 * volume >= depth * area),
                 "seed {seed}: {lake:?}, {deepest} m deep, {volume} m³, {:?}",
@@ -196,7 +196,7 @@ fn the_change_is_small_and_made_once() {
 #[test]
 fn what_cannot_be_is_refused() {
     let ground = Ground::random(1);
-    for least in [Lakes { depth: -1.0, area: 0.0 }, Lakes { depth: 0.0, area: f64::NAN }] {
+    for least in [LakeLimits { depth: -1.0, area: 0.0 }, LakeLimits { depth: 0.0, area: f64::NAN }] {
         assert!(outlets(&ground.land(), None, &least).is_err());
     }
     let other = Field::new([2, 100], Height::ZERO);

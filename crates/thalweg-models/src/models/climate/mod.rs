@@ -5,7 +5,7 @@ mod belts;
 
 use rayon::prelude::*;
 
-use crate::model::{About, Family, MassBalance, Model, Reach, Stepper, Tick};
+use crate::model::{About, Family, MassBalance, Model, StepReach, Stepper, Tick};
 use crate::models::climate::air::Air;
 use crate::process::between::between;
 use crate::process::coarse;
@@ -128,8 +128,8 @@ impl Model for Climate {
         1
     }
 
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Whole
+    fn reach(&self, _grid: &Grid) -> StepReach {
+        StepReach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {

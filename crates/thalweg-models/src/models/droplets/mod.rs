@@ -11,7 +11,7 @@ pub use trace::{TracePoint, trace, traces};
 
 use rayon::prelude::*;
 
-use crate::model::{About, Family, Local, MassBalance, Model, PlayedRole, Reach, Role, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, PlayedRole, Role, StepReach, Stepper, Tick};
 use crate::models::droplets::local::{SHOWERS, Shower};
 use crate::process::brush::Brush;
 use crate::process::coarse::{self, Coarsened};
@@ -243,10 +243,10 @@ impl Model for Droplets {
         self.own_steps(&coarse).div_ceil(self.rounds(grid))
     }
 
-    fn reach(&self, grid: &Grid) -> Reach {
+    fn reach(&self, grid: &Grid) -> StepReach {
         let factor = self.factor(grid);
         let round = particles::round_reach(self.step_reach(&coarse::grid(grid, factor)) + MARGIN);
-        Reach::Cells(if factor == 1 { round } else { (round * self.rounds(grid) as usize + 2) * factor })
+        StepReach::Cells(if factor == 1 { round } else { (round * self.rounds(grid) as usize + 2) * factor })
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {

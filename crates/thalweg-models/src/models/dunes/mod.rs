@@ -7,7 +7,7 @@ mod slab;
 mod supply;
 mod wind;
 
-use crate::model::{About, Family, Local, MassBalance, Model, Reach, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, StepReach, Stepper, Tick};
 use crate::models::dunes::backs::Backs;
 use crate::models::dunes::bed::{Bed, Repose};
 use crate::models::dunes::slab::{Flight, Slab};
@@ -168,9 +168,9 @@ impl Model for Dunes {
         Some(self.years * f64::from(step.min(steps)) / f64::from(steps))
     }
 
-    fn reach(&self, _grid: &Grid) -> Reach {
+    fn reach(&self, _grid: &Grid) -> StepReach {
         // A crest's shadow has no end that could be known beforehand.
-        Reach::Whole
+        StepReach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {

@@ -6,7 +6,7 @@ mod state;
 
 use rayon::prelude::*;
 
-use crate::model::{About, Beside, Family, MassBalance, Model, PlayedRole, Reach, Role, Stepper, Tick, YEAR};
+use crate::model::{About, Beside, Family, MassBalance, Model, PlayedRole, Role, StepReach, Stepper, Tick, YEAR};
 use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules};
 use crate::models::fluvial::state::{State, Tally, Water};
@@ -188,9 +188,9 @@ impl Model for Fluvial {
         Some(f64::from(step) * self.seconds(grid) / YEAR)
     }
 
-    fn reach(&self, _grid: &Grid) -> Reach {
+    fn reach(&self, _grid: &Grid) -> StepReach {
         // What a cell gets depends on what its neighbours give, which depends on their neighbours.
-        Reach::Cells(2)
+        StepReach::Cells(2)
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {

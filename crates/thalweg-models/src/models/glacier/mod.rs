@@ -11,7 +11,7 @@ mod lines;
 mod tests;
 mod till;
 
-use crate::model::{About, Family, Model, Reach, Stepper};
+use crate::model::{About, Family, Model, StepReach, Stepper};
 use crate::models::glacier::ages::Ages;
 use crate::process::slopes::SLOPE_LIMIT;
 use thalweg_core::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, ReadBack};
@@ -186,9 +186,9 @@ impl Model for Glacier {
         Some(self.years * ((f64::from(step) - growth) / wear.max(1.0)).clamp(0.0, 1.0))
     }
 
-    fn reach(&self, _grid: &Grid) -> Reach {
+    fn reach(&self, _grid: &Grid) -> StepReach {
         // Ice passes from cell to cell as far as it will in a step.
-        Reach::Whole
+        StepReach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {

@@ -18,7 +18,7 @@ mod weather;
 
 use std::ops::Range;
 
-use crate::model::{About, Family, Model, PlayedRole, Reach, Role, Stepper};
+use crate::model::{About, Family, Model, PlayedRole, Role, StepReach, Stepper};
 use crate::models::hydrology::batch::Batches;
 use crate::models::hydrology::rules::Rules;
 use crate::process::forest::TREES;
@@ -266,9 +266,9 @@ impl Model for Hydrology {
         Some(self.until(grid, step))
     }
 
-    fn reach(&self, _grid: &Grid) -> Reach {
+    fn reach(&self, _grid: &Grid) -> StepReach {
         // Lakes join what lies at their shores at once.
-        Reach::Whole
+        StepReach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {

@@ -11,7 +11,7 @@ mod transport;
 mod water;
 mod wet;
 
-use crate::model::{About, Family, Model, Reach, Stepper, YEAR};
+use crate::model::{About, Family, Model, StepReach, Stepper, YEAR};
 use thalweg_core::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, VectorPart, WATER};
 use thalweg_core::{Error, Grid, Result, choice, params};
 use thalweg_noise::given::springs::SPRINGS;
@@ -230,8 +230,8 @@ impl Model for Pipes {
         Some(f64::from(step) * self.time_step(grid) / YEAR)
     }
 
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Cells(band::REACH)
+    fn reach(&self, _grid: &Grid) -> StepReach {
+        StepReach::Cells(band::REACH)
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {

@@ -5,7 +5,7 @@ mod motion;
 
 use rayon::prelude::*;
 
-use crate::model::{About, Blend, Family, MassBalance, Model, Reach, Stepper, Tick};
+use crate::model::{About, Blend, Family, MassBalance, Model, StepReach, Stepper, Tick};
 use crate::models::plates::basins::{Basin, Basins, Site};
 use crate::models::plates::motion::{Here, Motion};
 use crate::process::base::{AMOUNT, STEP_CELLS, band, bands, lay};
@@ -378,8 +378,8 @@ impl Model for Plates {
         bands(grid, BAND) + 1
     }
 
-    fn reach(&self, _: &Grid) -> Reach {
-        Reach::Whole
+    fn reach(&self, _: &Grid) -> StepReach {
+        StepReach::Whole
     }
 
     fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {

@@ -4,7 +4,7 @@ mod means;
 
 use rayon::prelude::*;
 
-use crate::model::{About, Family, Local, MassBalance, Model, Reach, Stepper, Tick};
+use crate::model::{About, Family, Local, MassBalance, Model, StepReach, Stepper, Tick};
 use crate::models::soils::means::means;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
@@ -156,9 +156,9 @@ impl Model for Soils {
         Ok(())
     }
 
-    fn reach(&self, grid: &Grid) -> Reach {
+    fn reach(&self, grid: &Grid) -> StepReach {
         let [near, far] = self.radii(grid);
-        Reach::Cells(far.max(near + 1))
+        StepReach::Cells(far.max(near + 1))
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
