@@ -158,7 +158,7 @@ mod tests {
             let sum: f64 = reaches.iter().map(|reach| reach.length).sum();
             assert!((sum - metres).abs() < 1e-6 * metres.max(1.0), "seed {seed}: {sum} for {metres}");
         }
-        assert!(seen > 1000, "only {seen} links");
+        assert!(seen > 1000, "only {seen} reaches");
     }
 
     #[test]

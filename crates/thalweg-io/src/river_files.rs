@@ -15,7 +15,7 @@ use thalweg_core::base::memory;
 use thalweg_core::terrain::Lake;
 use thalweg_core::{Cell, Error, Field, Grid, Result, Size};
 use thalweg_rivers::line_cells::walk;
-use thalweg_rivers::network::{ReachEnd, RiverKind, RiverReach};
+use thalweg_rivers::network::{ReachEnd, RiverReach};
 
 /// Bytes of a document that any terrain may have, and those for each of its cells.
 const BYTES: [u64; 2] = [16 << 20, 64];
@@ -40,7 +40,8 @@ pub fn most_bytes(grid: &Grid) -> u64 {
     BYTES[0].saturating_add(BYTES[1].saturating_mul(grid.len() as u64))
 }
 
-/// Reads the reaches of a GeoJSON document (bytes of its text); the error is the problem in words.
+/// Reads the reaches of a GeoJSON document (bytes of its text); the error is the problem in words. Name, order, kind, length,
+/// drainage area and depth, which no check needs, are not read and have their defaults.
 ///
 /// # Errors
 /// What is no list of reaches; a reach of under two points, or whose levels and widths are not one a point; reaches that cannot be: over 2
@@ -165,19 +166,6 @@ struct ReachProperties {
     parts_from: Option<u32>,
     downstream: Option<u32>,
     ends: String,
-    // What no check needs may be missing.
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    order: u32,
-    #[serde(default, rename = "type")]
-    kind: String,
-    #[serde(default, rename = "length_m")]
-    length: f64,
-    #[serde(default, rename = "catchment_m2")]
-    drainage_area: f64,
-    #[serde(default, rename = "depth_m")]
-    depth: f64,
     #[serde(rename = "discharge_from_m3_s")]
     discharge_from: f64,
     #[serde(rename = "discharge_m3_s")]
@@ -211,17 +199,11 @@ impl ReachProperties {
         let snapped = |place: Cell<f64>| place.map(|x| (x * SNAP).round() / SNAP);
         let end = ReachEnd::find(&self.ends).ok_or_else(|| {
             let (id, word) = (self.id, plain::clipped(&self.ends));
-            format!("reach {id} ends in `{word}`; allowed are river, lake, sea, edge and outlet")
+            format!("reach {id} ends in `{word}`; allowed are {}", ReachEnd::ALL.map(ReachEnd::word).join(", "))
         })?;
         Ok(RiverReach {
             id: self.id,
             run: self.run,
-            name: self.name,
-            order: self.order,
-            kind: RiverKind::find(&self.kind).unwrap_or_default(),
-            length: self.length,
-            drainage_area: self.drainage_area,
-            depth: self.depth,
             lake_from: self.lake_from,
             lake_to: self.lake_to,
             parts_from: self.parts_from,
@@ -232,6 +214,7 @@ impl ReachProperties {
             surface: self.surfaces_m,
             bed: self.beds_m,
             width: self.widths_m,
+            ..RiverReach::default()
         })
     }
 }

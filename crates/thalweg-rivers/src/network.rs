@@ -65,14 +65,6 @@ pub enum RiverKind {
 }
 
 impl RiverKind {
-    /// All of them.
-    const ALL: [Self; 4] = [Self::Torrent, Self::StepPool, Self::Braided, Self::Meandering];
-
-    /// The kind of that name; `None` if there is none.
-    pub fn find(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
-    }
-
     /// Its name in files.
     pub fn word(self) -> &'static str {
         match self {
@@ -140,7 +132,7 @@ pub enum ReachEnd {
 
 impl ReachEnd {
     /// All of them.
-    const ALL: [Self; 5] = [Self::River, Self::Lake, Self::Sea, Self::Edge, Self::Outlet];
+    pub const ALL: [Self; 5] = [Self::River, Self::Lake, Self::Sea, Self::Edge, Self::Outlet];
 
     /// How the last reach of a run ends.
     pub fn of(mouth: Mouth) -> Self {

@@ -405,7 +405,7 @@ impl Recipe {
             let blend = stage.model.blend();
             if !first && blend != Blend::Add {
                 let problem =
-                    "after erosion would undo that on finer levels; use add, or give the stage levels = \"first\"";
+                    "would undo the erosion before it on finer levels; use add, or give the stage levels = \"first\"";
                 return Err(Error::conflict(format!("{}.blend = {}", stage.label, blend.value()), problem));
             }
             match blocks.last_mut().filter(|_| open) {
@@ -455,8 +455,8 @@ impl Recipe {
         let Some((stage, most)) = self.ends(*cell).find(|(_, most)| *most < local) else { return Ok(()) };
         let all = self.ends(*cell).map(|(_, most)| most).fold(local, u32::min);
         let problem = format!(
-            "only applies to cells of {last} m and wider: finer levels are local, and this stage reaches over the whole terrain; with \
-             local_from = {}, or \"{} m\", it would run",
+            "only applies to cells of {last} m and wider: finer levels are local, and this stage reaches over the whole \
+             terrain; set local_from = {} or \"{} m\" to run it there",
             self.cells >> all,
             doubled(*cell, all)
         );

@@ -108,13 +108,13 @@ impl Plan {
         // The layers that a pass reads are kept until it is solved.
         let passed: Vec<u64> = passed.collect();
         let passing = passed.windows(2).map(|two| two[0].saturating_add(two[1])).max().unwrap_or(0);
-        let stages = setup.passes.iter().map(|pass| PlanStage {
+        let stages = setup.passes.iter().zip(&setup.held_bytes).map(|(pass, held_bytes)| PlanStage {
             name: pass.name().to_string(),
             reads: pass.reads().into_iter().map(|read| read.layer).collect(),
             writes: pass.writes(),
             hands_on: pass.passes_on().into_iter().map(|layer| layer.name).collect(),
             tile_bytes: pass.tile_bytes(&tiles),
-            solve_bytes: setup.held_bytes + ProductWriter::solve_bytes(&**pass),
+            solve_bytes: held_bytes + ProductWriter::solve_bytes(&**pass),
         });
         let beside_bytes = job.beside_bytes(spec.size);
         let mut plan = Self {

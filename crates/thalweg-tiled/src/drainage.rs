@@ -31,7 +31,10 @@ pub fn tile_passes(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<
         return Err(Error::unsupported(subject, "is not supported by tiles; use open or closed edges"));
     }
     if options.breach.is_some() {
-        return Err(Error::unsupported("breach", "does not work tile by tile, where depressions are only filled"));
+        return Err(Error::unsupported(
+            "breach",
+            "does not work tile by tile, where depressions are only filled; leave it out, or drain a map that fits in memory",
+        ));
     }
     options.check_numbers()?;
     let [rows, cols] = grid.size;

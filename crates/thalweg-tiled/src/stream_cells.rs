@@ -139,20 +139,20 @@ impl TilePass for Gather {
     }
 
     fn solve_bytes(&self) -> u64 {
-        let (links, rims) = (most_links(&self.0), self.0.tiling.rims());
-        // A piece begins where a link does, or comes in over a rim; then for each link its head, the one below, order, magnitude, what waits.
-        const LINK: u64 = 16 + 4 + 1 + 4 + 4 + 2 + 4;
+        let (reaches, rims) = (max_reaches(&self.0), self.0.tiling.rims());
+        // A piece begins where a reach does, or comes in over a rim; then for each reach its head, the one below, order, magnitude, what waits.
+        const REACH_BYTES: u64 = 16 + 4 + 1 + 4 + 4 + 2 + 4;
         let [pieces, doors, arrivals] = [size_of::<Piece>(), size_of::<Door>(), size_of::<Arrival>()].map(|n| n as u64);
-        3 * messages(&self.0.tiling) + pieces * (links + rims) + (doors + arrivals + 6) * rims + LINK * links
+        3 * messages(&self.0.tiling) + pieces * (reaches + rims) + (doors + arrivals + 6) * rims + REACH_BYTES * reaches
     }
 
     fn finds(&self) -> Finding {
-        Finding::Streams { at_most: most_links(&self.0) }
+        Finding::Streams { at_most: max_reaches(&self.0) }
     }
 }
 
-/// No map has more links: sources share no cell of their catchments, and junctions are fewer than sources.
-fn most_links(map: &Map) -> u64 {
+/// The largest number of reaches that a map can have: sources share no cell of their catchments, and junctions are fewer than sources.
+fn max_reaches(map: &Map) -> u64 {
     let cells = map.tiling.index([map.grid.rows(), 0]);
     cells.min(2 * (cells / map.least.max(1)))
 }

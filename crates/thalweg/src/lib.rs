@@ -168,7 +168,8 @@ pub mod flow {
 }
 
 /// The drainage of an elevation model in one call ([`Survey`](drainage::Survey)), its lakes and streams, and the same
-/// tile by tile for models larger than memory ([`tile_passes`](drainage::tile_passes)).
+/// tile by tile ([`drain_in_memory`](drainage::drain_in_memory)). The crate `thalweg-store` drains models that are larger
+/// than memory.
 ///
 /// ```
 /// use thalweg::drainage::{Survey, SurveyOptions, drain_in_memory};
@@ -188,9 +189,8 @@ pub mod drainage {
     pub use thalweg_render::products::nested::{NestedDepression, nested as nested_depressions};
     pub use thalweg_render::products::streams::trace_streams;
     pub use thalweg_render::products::wetness::{WetnessRules, wetness};
-    pub use thalweg_tiled::drainage::tile_passes;
+    pub use thalweg_tiled::TileLayer;
     pub use thalweg_tiled::memory::{Drained, drain_in_memory};
-    pub use thalweg_tiled::{Finding, Product, Summaries, TileInput, TileLayer, TileOutput, TilePass};
 }
 
 /// River networks: planned on a terrain's drainage, drawn as smooth lines, carved into the ground and checked.
@@ -282,7 +282,7 @@ pub mod recipe {
     pub use thalweg_sim::run::mark::Mark;
     pub use thalweg_sim::run::{Progress, Run, StageReport};
     pub use thalweg_sim::session::{Position, Session};
-    pub use thalweg_sim::sketch::{Sketch, SketchFeature, SketchFrom, SketchKind};
+    pub use thalweg_sim::sketch::{Sketch, SketchFeature, SketchFrom, SketchKind, SketchWorld};
 }
 
 /// Worlds at all their levels: any tile, height or river on request; and the refinement that makes finer levels from
@@ -350,7 +350,7 @@ pub mod render {
 /// ```
 pub mod io {
     pub use thalweg_io::deterrace::deterrace;
-    pub use thalweg_io::features::{save_lakes, save_reaches};
+    pub use thalweg_io::features::{save_lakes, save_reaches, save_streams};
     pub use thalweg_io::geokeys::projected as projected_crs;
     pub use thalweg_io::meshes::draft_scene as draft_mesh;
     pub use thalweg_io::output::make_folder;

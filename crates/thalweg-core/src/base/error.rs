@@ -176,7 +176,7 @@ impl Error {
 
     /// A layer that a model needs and that is absent; `meaning` says what the layer holds.
     pub fn missing_layer(layer: &str, model: &str, meaning: &str) -> Self {
-        Self::missing(format!("layer `{layer}`"), format!("`{model}` needs it ({meaning})"))
+        Self::missing(format!("layer `{layer}`"), format!("`{model}` needs it ({})", meaning.trim_end_matches('.')))
     }
 
     /// A layer that does not fit.

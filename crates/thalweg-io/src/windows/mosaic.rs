@@ -151,6 +151,11 @@ impl VrtWindows {
         Ok((samples, mask))
     }
 
+    /// Returns true if a file is of a format that is read whole and held so.
+    fn is_held_whole(&self, number: usize) -> bool {
+        Format::of(&self.mosaic.parts[number].path).is_ok_and(|format| !format.reads_windows())
+    }
+
     /// File number `k`, opened, or found among those that are.
     fn opened(&self, number: usize) -> Result<Arc<dyn WindowedMap>> {
         // What is in it is whole whoever failed while he held it.
@@ -170,7 +175,7 @@ impl VrtWindows {
             let words = format!("is {cols} × {rows} cells (columns × rows); {} lays more of it", self.path.display());
             return Err(Error::file(&part.path, words));
         }
-        let held = if format.reads_windows() { 0 } else { (size[0] * size[1] * map.head().kind.bytes()) as u64 };
+        let held = if self.is_held_whole(number) { samples_bytes(&*map) } else { 0 };
         let mut kept = kept();
         kept.push_back(Opened { number, map: map.clone(), held });
         while kept.len() > OPEN || (kept.len() > 1 && kept.iter().map(|file| file.held).sum::<u64>() > HELD_WHOLE) {
@@ -212,6 +217,12 @@ impl VrtWindows {
     }
 }
 
+/// Bytes of all samples of a map.
+fn samples_bytes(map: &dyn WindowedMap) -> u64 {
+    let [rows, cols] = map.size();
+    (rows * cols * map.head().kind.bytes()) as u64
+}
+
 impl WindowedMap for VrtWindows {
     fn head(&self) -> &Head {
         &self.head
@@ -225,7 +236,11 @@ impl WindowedMap for VrtWindows {
     /// The estimate takes all files to be like the first.
     fn memory(&self, window: Size) -> [u64; 2] {
         let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
-        let [held, each] = first.map_or([0, 0], |file| file.memory(window));
+        let [held, each] = match first {
+            Some(file) if self.is_held_whole(0) => [samples_bytes(&*file), 0],
+            Some(file) => file.memory(window),
+            None => [0, 0],
+        };
         // A piece of a file beside the window, and that in the raster's own type.
         let piece = (window[0] * window[1] * 2 * SampleType::F64.bytes()) as u64;
         [(held.saturating_mul(OPEN as u64)).min(HELD_WHOLE.max(held)), each.saturating_add(piece)]

@@ -70,8 +70,13 @@ struct Laying(Elevation);
 impl Stepper for Laying {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let Self(model) = self;
-        if terrain.float(&ELEVATION).is_none_or(|field| field.size() != terrain.grid.size) {
-            return Err(Error::missing_layer(ELEVATION.name, "elevation", ELEVATION.meaning));
+        match terrain.float(&ELEVATION) {
+            None => return Err(Error::missing_layer(ELEVATION.name, "elevation", ELEVATION.meaning)),
+            Some(field) if field.size() != terrain.grid.size => {
+                let [rows, cols] = terrain.grid.size;
+                return Err(Error::layer(ELEVATION.name, format!("is not of the terrain's {rows} × {cols} cells")));
+            }
+            Some(_) => {}
         }
         let rows = band(&terrain.grid, STEP_CELLS, tick.step);
         // Out of the terrain while the ground is written.

@@ -84,7 +84,7 @@ impl<'a> ShadedMap<'a> {
         if lies_over || !options.rivers.is_empty() || !options.trees.is_empty() {
             return Err(Error::unsupported(
                 "water, rivers and trees",
-                "cannot be drawn on a map that is drawn by bands",
+                "cannot be drawn on a map that is drawn by rows; leave them out, or draw a map that fits in memory",
             ));
         }
         options.sun.check()?;

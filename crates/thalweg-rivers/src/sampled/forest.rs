@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use thalweg_core::Cell;
+use thalweg_core::{Cell, Point};
 
 use crate::sampled::buckets::Buckets;
 use crate::tree::NONE;
@@ -11,7 +11,7 @@ use crate::tree::NONE;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Points {
     /// Metres southward and eastward.
-    pub place: Vec<Cell<f64>>,
+    pub place: Vec<Point>,
     /// Metres upward.
     pub height: Vec<f64>,
     /// Metres within which a point is joined to others; of two points the mean counts.
@@ -58,12 +58,12 @@ pub fn grow(points: &Points, climb: f64) -> Forest {
     let Points { place, height, reach, is_root } = points;
     let count = place.len();
     let far = reach.iter().copied().fold(1e-3, f64::max);
-    let least = [0, 1].map(|k| place.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min));
-    let most = [0, 1].map(|k| place.iter().map(|p| p[k]).fold(0.0, f64::max));
-    let shifted = |n: usize| Cell::from_axes(|k| place[n][k] - least[k]);
+    let least = [0, 1].map(|k| place.iter().map(|p| p.along(k)).fold(f64::INFINITY, f64::min));
+    let most = [0, 1].map(|k| place.iter().map(|p| p.along(k)).fold(0.0, f64::max));
+    let shifted = |n: usize| Cell::from_axes(|k| place[n].along(k) - least[k]);
     let mut near = Buckets::new([0, 1].map(|k| (most[k] - least[k]).max(0.0) as usize + 1), far);
     (0..count).for_each(|n| near.add(shifted(n), n as u32));
-    let solid = |n: usize| [place[n][0], place[n][1], height[n]];
+    let solid = |n: usize| [place[n].y, place[n].x, height[n]];
     let mut forest = Forest { down: vec![NONE; count], cost: vec![f64::INFINITY; count], order: Vec::new() };
     let mut done = vec![false; count];
     let mut heap = BinaryHeap::new();
@@ -80,7 +80,7 @@ pub fn grow(points: &Points, climb: f64) -> Forest {
         forest.order.push(at);
         near.around(shifted(n), far, |from| {
             let m = from as usize;
-            let [dy, dx] = [place[m][0] - place[n][0], place[m][1] - place[n][1]];
+            let [dy, dx] = [place[m].y - place[n].y, place[m].x - place[n].x];
             if done[m] || (dy * dy + dx * dx).sqrt() >= (reach[m] + reach[n]) / 2.0 {
                 return;
             }
@@ -142,7 +142,7 @@ mod tests {
     fn five_points_by_hand() {
         let [a, b, c, d, e] = [0, 1, 2, 3, 4];
         let points = Points {
-            place: [[4.0, 0.0], [4.0, 4.0], [4.0, 8.0], [0.0, 8.0], [4.0, 12.0]].map(Cell::from).to_vec(),
+            place: [[4.0, 0.0], [4.0, 4.0], [4.0, 8.0], [0.0, 8.0], [4.0, 12.0]].map(|[y, x]| Point { x, y }).to_vec(),
             height: vec![-3.0, 0.0, 3.0, 3.0, 0.0],
             reach: vec![6.0; 5],
             is_root: vec![true, false, false, false, false],
@@ -169,7 +169,7 @@ mod tests {
             let count = 40;
             let draw = |n: usize, k: u64| key.and(n as u64).and(k).unit();
             let points = Points {
-                place: (0..count).map(|n| Cell::new(50.0 + 100.0 * draw(n, 0), 200.0 * draw(n, 1))).collect(),
+                place: (0..count).map(|n| Point { y: 50.0 + 100.0 * draw(n, 0), x: 200.0 * draw(n, 1) }).collect(),
                 height: (0..count).map(|n| (20.0 * draw(n, 2)).floor()).collect(),
                 reach: (0..count).map(|n| 20.0 + 30.0 * draw(n, 3)).collect(),
                 is_root: (0..count).map(|n| n % 17 == 0).collect(),
@@ -177,10 +177,10 @@ mod tests {
             // Bellman and Ford: every arc again and again.
             let mut cost_of: Vec<f64> =
                 points.is_root.iter().map(|root| if *root { 0.0 } else { f64::INFINITY }).collect();
-            let solid = |n: usize| [points.place[n][0], points.place[n][1], points.height[n]];
+            let solid = |n: usize| [points.place[n].y, points.place[n].x, points.height[n]];
             for _ in 0..count {
                 for (a, b) in (0..count).flat_map(|a| (0..count).map(move |b| (a, b))).filter(|(a, b)| a != b) {
-                    let [y, x] = [0, 1].map(|k| points.place[a][k] - points.place[b][k]);
+                    let [y, x] = [0, 1].map(|k| points.place[a].along(k) - points.place[b].along(k));
                     if (y * y + x * x).sqrt() < (points.reach[a] + points.reach[b]) / 2.0 {
                         cost_of[a] = cost_of[a].min(cost_of[b] + cost(solid(a), solid(b), 3.0));
                     }

@@ -4,8 +4,8 @@ use crate::Site;
 use crate::sampled::Sampling;
 use crate::sampled::buckets::Buckets;
 use crate::sampled::forest::Points;
-use thalweg_core::Cell;
 use thalweg_core::base::rng::Key;
+use thalweg_core::{Cell, Point};
 use thalweg_flow::Part;
 
 /// Distance d₆ within which points are joined, in spacings: a point has some six neighbours within it.
@@ -148,7 +148,8 @@ pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
         near.add(candidate.place, n);
         taken.push((candidate.place, own));
         let k = index(candidate.place);
-        sampled.points.place.push(candidate.place.map(|x| x * cell));
+        let place = candidate.place.map(|x| x * cell);
+        sampled.points.place.push(Point { x: place.col, y: place.row });
         sampled.points.height.push(ground[k].metres());
         sampled.points.reach.push(JOINED * own * cell);
         let is_edge = !has_sea && parts[k] == Part::Rim && candidate.class != Class::Free;
@@ -181,14 +182,14 @@ mod tests {
         let grid = Grid::new([200, 160], 10.0).unwrap();
         let sampling = Sampling { spacing: 90.0, ..Sampling::default() };
         let Points { place, reach, .. } = sampled(&grid, &sampling).points;
-        let apart = |a: Cell<f64>, b: Cell<f64>| ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt();
+        let apart = |a: Point, b: Point| a.distance(b);
         let mut neighbours = 0;
         for (k, a) in place.iter().enumerate() {
             assert!(place[..k].iter().all(|b| apart(*a, *b) >= 90.0));
             neighbours += place.iter().filter(|b| apart(*a, **b) < reach[0]).count() - 1;
         }
         for (y, x) in (0..200).flat_map(|i| (0..160).map(move |j| (f64::from(i) * 10.0, f64::from(j) * 10.0))) {
-            assert!(place.iter().any(|p| apart(*p, Cell::new(y, x)) < 180.0));
+            assert!(place.iter().any(|p| apart(*p, Point { x, y }) < 180.0));
         }
         // Points at the edge have fewer: some six inside.
         let mean = neighbours as f64 / place.len() as f64;
@@ -216,7 +217,7 @@ mod tests {
                 let land = Land { grid, ground: &ground, nodata: None, outlets: &[] };
                 let [y, x] = grid.origin.map(|n| n as f64 * grid.cell);
                 let points = points(&Site::of(land), &sampling, Key::new(5, "points")).points.place;
-                points.into_iter().map(|p| Cell::new(p.row + y, p.col + x)).collect::<Vec<_>>()
+                points.into_iter().map(|p| Cell::new(p.y + y, p.x + x)).collect::<Vec<_>>()
             };
             let all = places(&world);
             for (start, size) in [([0, 60], [300, 200]), ([37, 11], [211, 203]), ([101, 90], [140, 190])] {

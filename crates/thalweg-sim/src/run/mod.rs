@@ -457,13 +457,13 @@ impl Run {
     pub fn add_spring(&mut self, spring: Spring) -> Result<()> {
         match self.stage_of(self.turn) {
             Some(stage) if stage.takes_springs() => springs::add(&mut self.terrain, &[spring]),
-            stage => {
-                let model = stage.map_or("none", |stage| stage.model.about().name);
-                Err(Error::unsupported(
-                    "a spring",
-                    format!("cannot be added while `{model}` runs; only a model with a table of {SPRINGS} takes it"),
-                ))
+            Some(stage) => {
+                let model = stage.model.about().name;
+                let problem =
+                    format!("cannot be added while `{model}` runs; only a model with a table of {SPRINGS} takes it");
+                Err(Error::unsupported("a spring", problem))
             }
+            None => Err(Error::unsupported("a spring", "cannot be added after the last stage")),
         }
     }
 

@@ -145,7 +145,9 @@ impl ApplyJob {
         let held_bytes =
             modelled.given.iter().map(|given| given.memory([side + 1, side + 1])[0]).fold(own, u64::saturating_add);
         let elevations = modelled.given.iter().filter_map(GivenLayer::elevation);
-        let files = std::iter::once(Arc::clone(&file)).chain(elevations).collect();
+        let files: Vec<_> = std::iter::once(Arc::clone(&file)).chain(elevations).collect();
+        // The first pass reads the files of elevations alone, tile by tile.
+        let looked_at: u64 = files.iter().map(|file| file.memory([side, side])[0]).sum();
         let mut passes: Vec<Box<dyn TilePass>> =
             vec![Box::new(Look { files, tiles }), Box::new(Ground { file, tiles, ground: modelled.ground(), each })];
         let at_once = self.steps_at_once.unwrap_or_else(|| modelled.at_once(side)).max(1);
@@ -162,6 +164,7 @@ impl ApplyJob {
             let is_first = number == 0;
             passes.push(Box::new(Steps { modelled: Arc::clone(&modelled), tiles, name, steps, halo, is_first, ends }));
         }
+        let held_bytes = std::iter::once(looked_at).chain(vec![held_bytes; passes.len() - 1]).collect();
         let products = ProductWriter { grid, has_outlines: false };
         Ok(JobSetup { products, spec, passes, held_bytes })
     }
@@ -171,10 +174,15 @@ impl ApplyJob {
 fn files_of(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for stage in &recipe.stages {
-        let tables = stage.tables.to_toml().is_some();
-        if tables || !stage.strokes.is_empty() || stage.muted || recipe.sketch.is_some() {
-            let problem = "cannot run by tiles: only a model with its parameters and layers can, without tables, strokes, a sketch or \
-                           `muted`";
+        let unsupported = [
+            (stage.tables.to_toml().is_some(), "tables"),
+            (!stage.strokes.is_empty(), "strokes"),
+            (stage.muted, "`muted`"),
+            (recipe.sketch.is_some(), "a sketch"),
+        ];
+        if let Some((_, what)) = unsupported.into_iter().find(|(is_there, _)| *is_there) {
+            let problem =
+                format!("cannot run by tiles with {what}; remove it, or write to an output other than a store");
             return Err(Error::unsupported(format!("stage `{}`", stage.label), problem));
         }
         for (name, source) in &stage.layers {

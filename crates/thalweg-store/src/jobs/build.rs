@@ -127,7 +127,7 @@ impl BuildJob {
         }
         let refined = Refined { start: rect.start.into(), world, level: self.level, tiles: spec.tile_grid()? };
         let products = ProductWriter { grid, has_outlines: false };
-        Ok(JobSetup { products, spec, passes: vec![Box::new(refined)], held_bytes: 0 })
+        Ok(JobSetup { products, spec, passes: vec![Box::new(refined)], held_bytes: vec![0] })
     }
 }
 

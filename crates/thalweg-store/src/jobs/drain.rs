@@ -109,6 +109,7 @@ impl DrainJob {
             vec![Box::new(Look { files: vec![Arc::clone(&file)], tiles }), Box::new(Heights { file, tiles, each })];
         passes.extend(drainage::tile_passes(&grid, side, &options)?);
         let products = ProductWriter { grid, has_outlines: !self.no_outlines };
+        let held_bytes = vec![held_bytes; passes.len()];
         Ok(JobSetup { products, spec, passes, held_bytes })
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct JobSetup {
     /// The passes in their order. The plan calls them stages.
     pub passes: Vec<Box<dyn TilePass>>,
     /// Bytes of memory that open files take all the time.
-    pub held_bytes: u64,
+    pub held_bytes: Vec<u64>,
 }
 
 impl JobSetup {

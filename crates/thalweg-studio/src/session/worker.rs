@@ -27,7 +27,7 @@ pub trait Elsewhere {
     fn revive(&self) -> bool;
 }
 
-/// The window's end of the worker. To drop it tells the session to quit.
+/// The window's end of the worker. Dropping it tells the session to quit.
 pub struct Worker(Rc<dyn Elsewhere>);
 
 impl Worker {

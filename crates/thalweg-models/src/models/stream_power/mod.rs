@@ -216,7 +216,7 @@ impl StreamPower {
             none("stream_power.strata_dip", self.strata_dip, "beds that lean do not meet themselves")?;
         }
         if grid.topology().looped == [true; 2] && grid.sea_level.is_none() {
-            let problem = "needs a `sea_level`, because rivers need an outlet; set one, or two edges to open or closed";
+            let problem = "needs a `sea_level`, because rivers need an outlet; set it, or make one pair of opposite edges open or closed";
             return Err(Error::conflict("edges = \"looped\"", problem));
         }
         let stride = |level: &Level| coarse::check(grid, level.factor, "stream_power.stride", self.stride);

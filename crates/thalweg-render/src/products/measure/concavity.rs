@@ -128,7 +128,7 @@ fn chi(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels) -> Found {
         sum += n;
         sum >= half
     });
-    middle.map(|(theta, _)| *theta).ok_or("no whole basin has five links and 100 cells of channel")
+    middle.map(|(theta, _)| *theta).ok_or("no whole basin has five reaches and 100 cells of channel")
 }
 
 /// The channels of one basin, for χ.
