@@ -92,7 +92,7 @@ fn refusals() {
     let depth = Field::new([40, 40], 1.0);
     let water = thalweg_render::pictures::water::Water { depth: Some(&depth), ..Default::default() };
     let refused = |options: ShadeOptions<'_>| by_bands(&land, &options).unwrap_err().to_string();
-    assert!(refused(ShadeOptions { water, ..ShadeOptions::default() }).contains("drawn by bands"));
+    assert!(refused(ShadeOptions { water, ..ShadeOptions::default() }).contains("drawn by rows"));
     assert!(refused(ShadeOptions { exaggeration: Some(0.0), ..ShadeOptions::default() }).contains("exaggeration"));
     assert!(refused(ShadeOptions { range: Some([1.0, 1.0]), ..ShadeOptions::default() }).contains("range"));
     let sun = Sun { azimuth: 0.0, altitude: 0.0 };
