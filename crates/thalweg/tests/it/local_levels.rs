@@ -166,7 +166,7 @@ fn keys_are_read_written_and_refused() {
     let error = Recipe::parse(&finer).and_then(|recipe| Run::new(recipe).map(drop)).unwrap_err().to_string();
     assert!(error.starts_with("outlets.levels = cells of 50 m only applies to cells of 100 m and wider"), "{error}");
     assert!(error.contains("reaches over the whole terrain"));
-    assert!(error.ends_with("with local_from = 128, or \"50 m\", it would run"), "{error}");
+    assert!(error.ends_with("set local_from = 128 or \"50 m\" to run it there"), "{error}");
     let reads = text(256, "local_from = 64")
         .replace("runoff = 0.7", "runoff = 0.7\nlevels = { finest = 20.0, coarsest = 30.0 }");
     assert!(Recipe::parse(&reads).and_then(Run::new).is_ok(), "what reads may read any level");
@@ -264,8 +264,8 @@ fn the_global_level_is_as_fine_as_stages_ask_for() {
     }
     for (name, cells, from) in [("glacial", 2048, 512), ("fjords", 2048, 256), ("river_delta", 1024, 256)] {
         let error = Run::check(&local(name, cells, LocalFrom::Cells(from))).unwrap_err().to_string();
-        let (_, told) = error.split_once("with local_from = ").unwrap_or_else(|| panic!("{error}"));
-        let (told, rest) = told.split_once(", or \"").unwrap();
+        let (_, told) = error.split_once("set local_from = ").unwrap_or_else(|| panic!("{error}"));
+        let (told, rest) = told.split_once(" or \"").unwrap();
         let width: f64 = rest.split_once(" m\"").unwrap().0.parse().unwrap();
         for from in [LocalFrom::Cells(told.parse().unwrap()), LocalFrom::Width(width)] {
             let recipe = local(name, cells, from);
@@ -359,7 +359,7 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
         if recipe.stages.iter().any(|stage| matches!(stage.when, When::Widths([_, widest]) if local.contains(&widest)))
         {
             let error = Run::check(&recipe).unwrap_err().to_string();
-            assert!(error.contains("with local_from = "), "{name}: {error}");
+            assert!(error.contains("set local_from = "), "{name}: {error}");
             continue;
         }
         let mut run = Run::new(recipe.clone()).unwrap_or_else(|error| panic!("{name}: {error}"));
