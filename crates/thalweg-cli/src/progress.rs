@@ -12,8 +12,8 @@ use crate::console::Voice;
 /// The shortest time between two lines of progress.
 const THROTTLE: Duration = Duration::from_millis(250);
 
-/// A progress bar, if standard error is a terminal and the user asked for neither silence nor JSON. Dropping it clears the
-/// bar, so that the next message starts on a line of its own.
+/// A progress bar, if standard error is a terminal and the user asked for neither silence nor JSON. Dropping it clears
+/// the bar, so that the next message starts on a line of its own.
 struct Bar(Option<ProgressBar>);
 
 impl Bar {

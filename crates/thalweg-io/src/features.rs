@@ -46,9 +46,9 @@ pub struct Feature {
     pub properties: Vec<(&'static str, Property)>,
 }
 
-/// Writes channel reaches, each as a line through the centres of its cells, with the properties `id`, `order`, `magnitude`,
-/// `length_m`, `drop_m`, `slope`, `catchment_m2` and `downstream` (null at an outlet). The formats and the returned messages
-/// are those of [`save_features`].
+/// Writes channel reaches, each as a line through the centres of its cells, with the properties `id`, `order`,
+/// `magnitude`, `length_m`, `drop_m`, `slope`, `catchment_m2` and `downstream` (null at an outlet). The formats and the
+/// returned messages are those of [`save_features`].
 ///
 /// # Errors
 /// As [`save_features`].
@@ -56,8 +56,8 @@ pub fn save_reaches(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &
     save_all(&path.into(), reaches, reach_feature, grid)
 }
 
-/// Writes channel reaches as [`save_reaches`] does, and their hydraulics with them: `discharge_m3_s`, `width_m`, `depth_m`
-/// and `velocity_m_s`, 0 where none are known.
+/// Writes channel reaches as [`save_reaches`] does, and their hydraulics with them: `discharge_m3_s`, `width_m`,
+/// `depth_m` and `velocity_m_s`, 0 where none are known.
 ///
 /// # Errors
 /// As [`save_features`].
@@ -76,7 +76,8 @@ pub fn save_streams(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &
     save_all(&path.into(), reaches, feature, grid)
 }
 
-/// Writes channel reaches one at a time, so that only one is held in memory: the same bytes as those of [`save_reaches`].
+/// Writes channel reaches one at a time, so that only one is held in memory: the same bytes as those of
+/// [`save_reaches`].
 pub struct ReachFile {
     path: PathBuf,
     grid: Grid,

@@ -40,8 +40,8 @@ pub fn most_bytes(grid: &Grid) -> u64 {
     BYTES[0].saturating_add(BYTES[1].saturating_mul(grid.len() as u64))
 }
 
-/// Reads the reaches of a GeoJSON document (bytes of its text); the error is the problem in words. Name, order, kind, length,
-/// drainage area and depth, which no check needs, are not read and have their defaults.
+/// Reads the reaches of a GeoJSON document (bytes of its text); the error is the problem in words. Name, order, kind,
+/// length, drainage area and depth, which no check needs, are not read and have their defaults.
 ///
 /// # Errors
 /// What is no list of reaches; a reach of under two points, or whose levels and widths are not one a point; reaches that cannot be: over 2

@@ -27,8 +27,8 @@ const MAX_LINE: usize = 4096;
 /// Writes trees, each with its number, place (x, y), elevation of the ground (z) in metres, kind, height and width of the crown in metres,
 /// and age in years. The ending picks the format: `.csv` or `.geojson`.
 ///
-/// GeoJSON is in the terrain's own coordinates, as that of [streams](super::features::save_reaches). Returns what could not be
-/// kept, in words.
+/// GeoJSON is in the terrain's own coordinates, as that of [streams](super::features::save_reaches). Returns what could
+/// not be kept, in words.
 ///
 /// # Errors
 /// Another ending, a file that cannot be written.

@@ -21,8 +21,8 @@ pub(super) struct Found {
     pub outlet: usize,
 }
 
-/// Finds the lakes of level 0: the number of each cell's lake, and the lakes, number 1 first. All of a lake's water leaves by one outlet: where
-/// it has several sills of one height, `directions` are changed.
+/// Finds the lakes of level 0: the number of each cell's lake, and the lakes, number 1 first. All of a lake's water
+/// leaves by one outlet: where it has several sills of one height, `directions` are changed.
 pub(super) fn find(
     ground: &Field<Height>,
     filled: &Field<Height>,

@@ -1,8 +1,9 @@
 //! River networks: planned on a terrain's drainage, drawn as smooth lines, and carved.
 //!
-//! [`plan()`] finds where rivers run and what they are: [`River`]s, lines from a source or a lake down to another river, a lake,
-//! the sea or the edge, with discharge, width and depth at every [`Vertex`], and [`PlannedLake`]s with their levels. [`carve()`] cuts them
-//! into the ground and gives each vertex its levels; it raises nothing but the levees that are asked for.
+//! [`plan()`] finds where rivers run and what they are: [`River`]s, lines from a source or a lake down to another
+//! river, a lake, the sea or the edge, with discharge, width and depth at every [`Vertex`], and [`PlannedLake`]s with
+//! their levels. [`carve()`] cuts them into the ground and gives each vertex its levels; it raises nothing but the
+//! levees that are asked for.
 //!
 //! Lines never touch but where one joins another, and each has a path of cells of its own: so what holds of lines (no crossing,
 //! no water that runs uphill) holds of the cells as well.

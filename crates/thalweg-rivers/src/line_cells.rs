@@ -5,8 +5,9 @@ use thalweg_core::Cell;
 /// How near to a corner a way goes through it, as a share of the way: more than the rounding of a place in a file, 1e-7 of a cell.
 const CORNER: f64 = 1e-6;
 
-/// Calls `visit` with the cells that the straight line from `from` to `to` passes, from the second one on; positions are in
-/// cells. Straight through a corner, or nearer to it than a file keeps, it goes to the cell across, by none of the two beside.
+/// Calls `visit` with the cells that the straight line from `from` to `to` passes, from the second one on; positions
+/// are in cells. Straight through a corner, or nearer to it than a file keeps, it goes to the cell across, by none of
+/// the two beside.
 pub fn walk(from: impl Into<Cell<f64>>, to: impl Into<Cell<f64>>, mut visit: impl FnMut(Cell<i64>)) {
     let (from, to) = (from.into(), to.into());
     let cell = |place: Cell<f64>| place.map(|x| x.floor() as i64);

@@ -222,8 +222,9 @@ pub struct Network {
     pub met: u64,
 }
 
-/// A river reach: the part of a run between two places where a tributary joins or an arm parts, or where the run begins or
-/// ends. It is the same in memory and in files; places, levels and widths are one to a vertex, from the upper end down.
+/// A river reach: the part of a run between two places where a tributary joins or an arm parts, or where the run begins
+/// or ends. It is the same in memory and in files; places, levels and widths are one to a vertex, from the upper end
+/// down.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RiverReach {
     /// Its number: its index in what [`Network::reaches`] returns.

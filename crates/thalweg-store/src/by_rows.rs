@@ -76,7 +76,8 @@ impl<'a> MapRows<'a> {
         PROCESS + measure_bytes(cols, settings) + Self::source_bytes(file, 256 + 2 * settings.search)
     }
 
-    /// The map shaded, to be written by [`thalweg_io::save_shaded`]: the picture that [`thalweg_render::pictures::shade::shade`] draws.
+    /// The map shaded, to be written by [`thalweg_io::save_shaded`]: the picture that
+    /// [`thalweg_render::pictures::shade::shade`] draws.
     ///
     /// # Errors
     /// As [`ShadedMap::new`].

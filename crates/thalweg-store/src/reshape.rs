@@ -118,7 +118,8 @@ impl<'a> Reshaped<'a> {
         Ok(range.map(|units| f64::from(units) / UNITS))
     }
 
-    /// Writes it as a COG, in metres: the samples that [`thalweg_io::save`] writes. Memory is that of a few hundred rows.
+    /// Writes it as a COG, in metres: the samples that [`thalweg_io::save`] writes. Memory is that of a few hundred
+    /// rows.
     ///
     /// # Errors
     /// Samples of another type than f32 and f64; what cannot be read or written.

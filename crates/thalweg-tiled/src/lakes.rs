@@ -1,7 +1,7 @@
 //! Lakes over tiles: standing water that is connected.
 //!
-//! A lake that reaches no rim is only counted by this pass, and figures come of the [next](super::lake_numbers): memory is that of lakes
-//! that tiles share.
+//! A lake that reaches no rim is only counted by this pass, and figures come of the [next](super::lake_numbers): memory
+//! is that of lakes that tiles share.
 //!
 //! Where two cells that touch both lie under the filled surface, that is level over them: the higher would run into the lower. So lakes
 //! are what touches, and a tile need not ask for levels across its border.

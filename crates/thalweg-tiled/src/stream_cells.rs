@@ -140,7 +140,8 @@ impl TilePass for Gather {
 
     fn solve_bytes(&self) -> u64 {
         let (reaches, rims) = (max_reaches(&self.0), self.0.tiling.rims());
-        // A piece begins where a reach does, or comes in over a rim; then for each reach its head, the one below, order, magnitude, what waits.
+        // A piece begins where a reach does, or comes in over a rim; then for each reach its head, the one below,
+        // order, magnitude, what waits.
         const REACH_BYTES: u64 = 16 + 4 + 1 + 4 + 4 + 2 + 4;
         let [pieces, doors, arrivals] = [size_of::<Piece>(), size_of::<Door>(), size_of::<Arrival>()].map(|n| n as u64);
         3 * messages(&self.0.tiling) + pieces * (reaches + rims) + (doors + arrivals + 6) * rims + REACH_BYTES * reaches
@@ -151,7 +152,8 @@ impl TilePass for Gather {
     }
 }
 
-/// The largest number of reaches that a map can have: sources share no cell of their catchments, and junctions are fewer than sources.
+/// The largest number of reaches that a map can have: sources share no cell of their catchments, and junctions are
+/// fewer than sources.
 fn max_reaches(map: &Map) -> u64 {
     let cells = map.tiling.index([map.grid.rows(), 0]);
     cells.min(2 * (cells / map.least.max(1)))

@@ -56,8 +56,8 @@
 //! # What is promised
 //!
 //! - Heights are metres in fixed point ([`Height`](terrain::Height)), so mass closes to the unit: every step returns a
-//!   mass balance ([`MassBalance`](models::MassBalance)), and the ground after a step equals the ground before it plus that
-//!   balance.
+//!   mass balance ([`MassBalance`](models::MassBalance)), and the ground after a step equals the ground before it plus
+//!   that balance.
 //! - A recipe gives the same bits for any number of threads, on any machine.
 //! - The library prints nothing, asks the user nothing and runs no loop of its own.
 //! - The library does not panic on input. It returns an [`Error`] that names the thing, its value and the allowed
@@ -168,8 +168,8 @@ pub mod flow {
 }
 
 /// The drainage of an elevation model in one call ([`Survey`](drainage::Survey)), its lakes and streams, and the same
-/// tile by tile ([`drain_in_memory`](drainage::drain_in_memory)). The crate `thalweg-store` drains models that are larger
-/// than memory.
+/// tile by tile ([`drain_in_memory`](drainage::drain_in_memory)). The crate `thalweg-store` drains models that are
+/// larger than memory.
 ///
 /// ```
 /// use thalweg::drainage::{Survey, SurveyOptions, drain_in_memory};

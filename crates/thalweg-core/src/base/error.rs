@@ -41,8 +41,8 @@ pub enum Error {
         /// The rest of the sentence: why it does not apply, and what to do instead.
         problem: String,
     },
-    /// A combination that cannot be done, although each part of it is valid: a file format without a place for such data,
-    /// a model that cannot work tile by tile.
+    /// A combination that cannot be done, although each part of it is valid: a file format without a place for such
+    /// data, a model that cannot work tile by tile.
     #[error("{} {}", line(.subject), lines(.problem))]
     Unsupported {
         /// The thing that cannot do it, or that cannot be done.

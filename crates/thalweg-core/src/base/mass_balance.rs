@@ -4,8 +4,8 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// What a step, or several, eroded, deposited, exported and added. Solids are in units of height × cells (1/65 536 m over one
-/// cell), water in m³.
+/// Mass and water that one step or several eroded, deposited, exported and added. Solids are in units of height × cells
+/// (1/65 536 m over one cell), water in m³.
 ///
 /// # Examples
 /// ```
@@ -26,7 +26,8 @@ pub struct MassBalance {
     pub exported: i128,
     /// Added by a base model (negative where it lowers the ground), in units of height × cells.
     pub added: i128,
-    /// Gained (positive) or lost (negative) by storage in fewer bits, in units of height × cells; zero in every real setting.
+    /// Gained (positive) or lost (negative) by storage in fewer bits, in units of height × cells; zero in every real
+    /// setting.
     pub rounded: i128,
     /// Number of times that a clamp or limiter changed a cell.
     pub limited: u64,

@@ -298,7 +298,8 @@ impl Grid {
         format!("{from} to {} m (the world's {side})", from + self.extent().along(axis))
     }
 
-    /// The axis (0 is north–south) along which a position is outside the world, whose far sides belong to it; `None` inside.
+    /// The axis (0 is north–south) along which a position is outside the world, whose far sides belong to it; `None`
+    /// inside.
     pub fn outside(&self, point: Point) -> Option<usize> {
         let (extent, corner) = (self.extent(), self.corner());
         (0..2).find(|axis| {

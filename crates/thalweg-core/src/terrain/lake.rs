@@ -21,8 +21,8 @@ pub struct Lake {
     pub mean_depth: f64,
     /// Greatest depth in metres.
     pub max_depth: f64,
-    /// The cell through which its water leaves: the lowest dry cell adjacent to it, if that is no higher than the level, or
-    /// a cell of its own on an edge; `None` if it is not full.
+    /// The cell through which its water leaves: the lowest dry cell adjacent to it, if that is no higher than the
+    /// level, or a cell of its own on an edge; `None` if it is not full.
     pub outlet: Option<Cell>,
     /// Runoff from its own shores in m³/s; `None` where it is not known.
     pub runoff: Option<f64>,

@@ -21,8 +21,8 @@ pub trait WindowedMap: Send + Sync {
     /// memory.
     fn read(&self, window: CellRect) -> Result<Samples>;
 
-    /// The mask of a window, one value for each cell, row by row: true where a mask, the file's own or one beside it, says
-    /// that there is no data. `None` if there is no mask.
+    /// The mask of a window, one value for each cell, row by row: true where a mask, the file's own or one beside it,
+    /// says that there is no data. `None` if there is no mask.
     ///
     /// # Errors
     /// As [`WindowedMap::read`].
@@ -35,8 +35,8 @@ pub trait WindowedMap: Send + Sync {
         self.size()
     }
 
-    /// Bytes of memory that the map holds as long as it is open, and bytes that it takes beside the result while a window of
-    /// so many rows and columns, which begins with a multiple of them, is read.
+    /// Bytes of memory that the map holds as long as it is open, and bytes that it takes beside the result while a
+    /// window of so many rows and columns, which begins with a multiple of them, is read.
     fn memory(&self, window: Size) -> [u64; 2] {
         let _ = window;
         [0; 2]
@@ -64,7 +64,8 @@ pub trait WindowedMap: Send + Sync {
         })
     }
 
-    /// The samples and the mask of a window. All else is as [`Raster::new`] has it; [`WindowedMap::about`] has the head.
+    /// The samples and the mask of a window. All else is as [`Raster::new`] has it; [`WindowedMap::about`] has the
+    /// head.
     ///
     /// # Errors
     /// As [`WindowedMap::read`].

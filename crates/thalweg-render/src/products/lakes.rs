@@ -10,9 +10,9 @@ use thalweg_flow::{D8, Land, Neighbourhood, Part};
 /// Surfaces that differ by no more units (4 mm) are one level: depths may have been through a file of 32-bit floats.
 const LEVEL: i64 = 256;
 
-/// The lakes of `pools` (depths of standing water over the terrain), by their first cells in the order of a raster, and the
-/// number of the lake in each cell, 0 where there is none. Cells of water belong to one lake if they touch, by a corner too,
-/// and their levels are within 4 mm of that of its first cell.
+/// The lakes of `pools` (depths of standing water over the terrain), by their first cells in the order of a raster, and
+/// the number of the lake in each cell, 0 where there is none. Cells of water belong to one lake if they touch, by a
+/// corner too, and their levels are within 4 mm of that of its first cell.
 ///
 /// # Errors
 /// When the pools are not of the terrain's size.

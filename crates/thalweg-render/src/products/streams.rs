@@ -21,8 +21,8 @@ pub fn threshold(discharge: &Field<f32>) -> Option<f32> {
     Some(*values.select_nth_unstable_by(kept, |a, b| b.total_cmp(a)).1)
 }
 
-/// Traces the streams of at least `threshold` m³/s along the steepest descent of the terrain with its depressions filled.
-/// Each reach has its [`Hydraulics`]. `pools` are the depths of standing water.
+/// Traces the streams of at least `threshold` m³/s along the steepest descent of the terrain with its depressions
+/// filled. Each reach has its [`Hydraulics`]. `pools` are the depths of standing water.
 ///
 /// A reach crosses pools, and a few cells of less water, from stream to stream. Where a channel is broader than a cell,
 /// lines along its sides that join within its own breadth are left out.

@@ -220,8 +220,8 @@ impl Coasts {
     }
 }
 
-/// The value of a field at a place, bilinear between the middles of cells `width` metres wide; beyond the field it is that of
-/// the edge. `first` is the middle of the first cell, in metres southward and eastward.
+/// The value of a field at a place, bilinear between the middles of cells `width` metres wide; beyond the field it is
+/// that of the edge. `first` is the middle of the first cell, in metres southward and eastward.
 pub fn value_at(field: &Field<f64>, first: [f64; 2], width: f64, [x, y]: Place) -> f64 {
     let [rows, cols] = field.size();
     let along = |metres: f64, axis: usize| ((metres - first[axis]) / width).clamp(0.0, field.size()[axis] as f64 - 1.0);

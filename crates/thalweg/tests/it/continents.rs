@@ -1,4 +1,5 @@
-//! Laws of an endless level 0 ([`thalweg_sim::world::Continents`]), tried as a stranger would: on windows of it, wherever they lie.
+//! Laws of an endless level 0 ([`thalweg_sim::world::Continents`]), tried as a stranger would: on windows of it,
+//! wherever they lie.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

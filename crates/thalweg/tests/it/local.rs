@@ -1,5 +1,5 @@
-//! Laws of refinement of finite reach ([`thalweg_refine`]), tried as a stranger would: on the heights and receivers that come out, with
-//! methods of the test's own.
+//! Laws of refinement of finite reach ([`thalweg_refine`]), tried as a stranger would: on the heights and receivers
+//! that come out, with methods of the test's own.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

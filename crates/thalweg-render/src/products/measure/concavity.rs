@@ -25,8 +25,8 @@ pub(super) const SPECS: [Spec; 4] = measures! {
 /// rounded heights.
 const REACH: usize = 5;
 
-/// Bins a decade of area, and the fewest reaches in one. What a reach has in a bin is one sample, however long it is: the
-/// cells of one river are no independent witnesses.
+/// Bins a decade of area, and the fewest reaches in one. What a reach has in a bin is one sample, however long it is:
+/// the cells of one river are no independent witnesses.
 const BINS: f64 = 5.0;
 const LEAST: usize = 5;
 
@@ -56,8 +56,8 @@ pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, channels: &Chann
 /// The most points of a cloud.
 const CLOUD: usize = 1500;
 
-/// Catchment (km²) and slope of the channels of whole catchments: means over the cells that a reach has in a bin, the slope
-/// at a cell taken [`REACH`] steps up the main stem and as many down.
+/// Catchment (km²) and slope of the channels of whole catchments: means over the cells that a reach has in a bin, the
+/// slope at a cell taken [`REACH`] steps up the main stem and as many down.
 fn slopes(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels) -> Vec<[f64; 2]> {
     let cell_area = ground.terrain.grid.cell_area() * 1e-6;
     let height = |k: usize| ground.terrain.ground[k].metres();

@@ -52,7 +52,8 @@ thalweg_core::with_defaults! {
         pub least: usize = 0,
         /// Where the shadows fall from.
         pub sun: Sun = Sun::default(),
-        /// Factor on heights; what is not above 0 takes the one that fits: [`exaggeration`](thalweg_render::pictures::perspective::exaggeration).
+        /// Factor on heights; what is not above 0 takes the one that fits:
+        /// [`exaggeration`](thalweg_render::pictures::perspective::exaggeration).
         pub exaggeration: f32 = 0.0,
         /// Data to be laid over the land.
         pub overlay: Option<Overlay> = None,
