@@ -9,7 +9,7 @@ use thalweg_core::base::cast::share_of;
 use thalweg_core::{Error, Field, Result, Topology};
 
 /// Number of cells that drain through each cell, itself among them; 0 where there is no data.
-pub fn cells(directions: &Directions) -> Field<u32> {
+pub fn count_upstream_cells(directions: &Directions) -> Field<u32> {
     let mut counts = Field::new(directions.size(), 0);
     let codes = directions.as_slice().par_chunks(CHUNK);
     counts.as_mut_slice().par_chunks_mut(CHUNK).zip(codes).for_each(|(counts, codes)| {
@@ -25,7 +25,7 @@ pub fn cells(directions: &Directions) -> Field<u32> {
 /// Parts that [`shares`] counts a cell in: 2¹⁶, so that 2³² cells of full rain still fit.
 pub const SHARES: f64 = 65_536.0;
 
-/// A cell's share of the rain, held within 0 to 1, in whole parts of [`SHARES`], for [`weighted`]; what is not a number is none.
+/// A cell's share of the rain, held within 0 to 1, in whole parts of [`SHARES`], for [`accumulate_weights`]; what is not a number is none.
 pub fn shares(rain: f32) -> i64 {
     (f64::from(share_of(rain)) * SHARES).round() as i64
 }
@@ -34,7 +34,7 @@ pub fn shares(rain: f32) -> i64 {
 ///
 /// # Errors
 /// When the weights are not of the directions' size, or their magnitudes sum to more than an i64 holds.
-pub fn weighted(directions: &Directions, weights: &Field<i64>) -> Result<Field<i64>> {
+pub fn accumulate_weights(directions: &Directions, weights: &Field<i64>) -> Result<Field<i64>> {
     if weights.size() != directions.size() {
         return Err(Error::value("weights", format!("{:?} cells", weights.size()), format!("{:?}", directions.size())));
     }
@@ -58,13 +58,13 @@ pub fn weighted(directions: &Directions, weights: &Field<i64>) -> Result<Field<i
     Ok(sums)
 }
 
-/// Real weights in whole parts, for [`weighted`] and its kin, and how much one part is in the weights' unit: a power of two, so
+/// Real weights in whole parts, for [`accumulate_weights`] and its kin, and how much one part is in the weights' unit: a power of two, so
 /// small that the sum of all just fits. What a weight is rounded by is less than 2⁻⁶¹ of that sum (2⁻¹⁰²² where that is more), and sums of
 /// parts are exact in any order.
 ///
 /// # Errors
 /// A weight that is not finite, by its cell; magnitudes whose sum is not.
-pub fn in_parts(weights: &Field<f64>) -> Result<(Field<i64>, f64)> {
+pub fn quantize_weights(weights: &Field<f64>) -> Result<(Field<i64>, f64)> {
     if let Some(k) = weights.as_slice().iter().position(|weight| !weight.is_finite()) {
         let name = format!("weight at row {}, column {}", k / weights.cols(), k % weights.cols());
         return Err(Error::value(name, weights[k], "a finite number"));
@@ -80,7 +80,7 @@ pub fn in_parts(weights: &Field<f64>) -> Result<(Field<i64>, f64)> {
 }
 
 /// Row-major indices of the cells with data, each before the one that it drains to; cells on a circle are left out.
-pub fn order(directions: &Directions) -> Vec<u32> {
+pub fn upstream_order(directions: &Directions) -> Vec<u32> {
     let cascade = Cascade::over(directions);
     let mut donors = cascade.donors(directions);
     let codes = directions.as_slice();

@@ -8,22 +8,22 @@ use crate::{Directions, Land, Part, d8, lot};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Error, Field, Height, Result};
 
-/// How far breaching may go; [`Limits::default`] sets none.
+/// How far breaching may go; [`BreachLimits::default`] sets none.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct BreachLimits {
     /// The deepest cut in metres, 0 or more, or infinite.
     pub depth: f64,
     /// How far from its pit a channel may reach, in metres as the crow flies, 0 or more, or infinite.
     pub length: f64,
 }
 
-impl Default for Limits {
+impl Default for BreachLimits {
     fn default() -> Self {
         Self { depth: f64::INFINITY, length: f64::INFINITY }
     }
 }
 
-impl Limits {
+impl BreachLimits {
     /// Checks them.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ pub struct Breached {
     pub removed: i64,
     /// How many pits were given a way out, by a channel of their own or another's.
     pub breached: usize,
-    /// How many pits the limits left without a way, for [`fill`](crate::fill::fill).
+    /// How many pits the limits left without a way, for [`fill`](crate::fill::fill_depressions).
     pub kept: usize,
 }
 
@@ -67,11 +67,11 @@ pub struct Breached {
 ///
 /// # Errors
 /// When a limit is negative or not a number.
-pub fn breach(land: &Land<'_>, limits: &Limits) -> Result<Breached> {
+pub fn breach_depressions(land: &Land<'_>, limits: &BreachLimits) -> Result<Breached> {
     limits.check()?;
     let reach = limits.length / land.grid.cell;
     let mut search = Search { depth: (limits.depth * UNITS).floor(), reach: square(reach), ..Search::of(land) };
-    let pits = search.pits(&d8::directions(land));
+    let pits = search.pits(&d8::route_d8(land));
     let (mut removed, mut kept) = (0, 0);
     for pit in &pits {
         let height = land.ground[*pit as usize];
@@ -92,7 +92,7 @@ pub(super) struct Allowance {
     pub volume: i64,
 }
 
-/// Ground with a channel cut from each pit that its hollow's allowance reaches for: as [`breach`] cuts, but no cell to under
+/// Ground with a channel cut from each pit that its hollow's allowance reaches for: as [`breach_depressions`] cuts, but no cell to under
 /// its `floors`. `hollows` numbers the hollows from 1 on and says 0 elsewhere; what a channel removes its hollow has less to spend.
 pub(super) fn breach_hollows(
     land: &Land<'_>,

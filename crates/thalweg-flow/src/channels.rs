@@ -9,7 +9,7 @@ use thalweg_core::{Cell, Field, Result};
 /// raster.
 ///
 /// `land` is the surface that the water runs over (a filled one has no drop below 0), `counts` are the drainage areas
-/// in cells as [`cells`](crate::accumulate::cells) gives them. Every reach has at least two cells. Every stream cell
+/// in cells as [`cells`](crate::accumulate::count_upstream_cells) gives them. Every reach has at least two cells. Every stream cell
 /// belongs to the one reach that it begins or that passes through it; a junction that is an outlet begins none, and
 /// ends all reaches that meet there. A stream of a single cell has no reach. Takes time linear in the cells, and memory
 /// beyond the fields linear in the reaches.
@@ -87,7 +87,9 @@ mod tests {
         let ground = Field::generate([5, 3], |i, _| Height::saturating(50.0 - 10.0 * i as f64));
         let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
         let streams = directions.map(|code| *code != VOID);
-        let reaches = trace_channels(&land, &directions, &accumulate::cells(&directions), &streams).unwrap().reaches;
+        let reaches = trace_channels(&land, &directions, &accumulate::count_upstream_cells(&directions), &streams)
+            .unwrap()
+            .reaches;
         let root = 10.0 * std::f64::consts::SQRT_2;
         let facts: Vec<_> = reaches.iter().map(|l| (l.order, l.magnitude, l.downstream, l.length, l.drop)).collect();
         let expected = [
@@ -115,10 +117,10 @@ mod tests {
             let mut grid = Grid::new(size, 25.0).unwrap();
             grid.sea_level = (seed % 2 == 1).then(|| Height::saturating(12.0));
             let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
-            let filled = fill::fill(&land);
+            let filled = fill::fill_depressions(&land);
             let land = land.under(&filled);
-            let directions = d8::directions(&land);
-            let counts = accumulate::cells(&directions);
+            let directions = d8::route_d8(&land);
+            let counts = accumulate::count_upstream_cells(&directions);
             let streams = streams::streams(&land, &counts, 1 + seed as u32 % 7).unwrap();
             let reaches = trace_channels(&land, &directions, &counts, &streams).unwrap().reaches;
             seen += reaches.len();

@@ -13,7 +13,7 @@ use thalweg_core::{Field, Topology};
 /// Flat ground drains over its lower rim ([`flats`]); on a filled surface every cell does. Cells of the rim with nothing
 /// lower beside them, and sinks, are [`OUT`]; what has no way on is [`PIT`]; cells without data are [`VOID`]. The land is one
 /// that [`Land::check`] accepts.
-pub fn directions(land: &Land<'_>) -> Directions {
+pub fn route_d8(land: &Land<'_>) -> Directions {
     let mut directions = descents(land, &land.parts());
     flats::cross(land, &mut directions);
     directions

@@ -63,7 +63,7 @@ impl Hierarchy {
     /// D8 directions, so that the water of a cell runs down as it does elsewhere, and basins are then connected over
     /// their lowest borders (Kruskal's algorithm), for which only cells on borders are sorted.
     pub fn of(land: &Land<'_>) -> Self {
-        Self::along(land, land.parts(), d8::directions(land))
+        Self::along(land, land.parts(), d8::route_d8(land))
     }
 
     /// The same, where the land's parts and its directions are at hand.

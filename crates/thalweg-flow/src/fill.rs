@@ -15,11 +15,11 @@ use thalweg_core::{Field, Height};
 /// at which its pit spills outside. Only cells whose lower neighbours do not touch one another can be passes; their
 /// number bounds the graph (as in the join trees of Carr, Snoeyink & Axen 2003, doi:10.1016/S0925-7721(02)00093-7).
 /// Cells without data stay as they are. The land is one that [`Land::check`] accepts.
-pub fn fill(land: &Land<'_>) -> Field<Height> {
+pub fn fill_depressions(land: &Land<'_>) -> Field<Height> {
     filled(land, &land.parts())
 }
 
-/// [`fill`], with the land's parts at hand.
+/// [`fill_depressions`], with the land's parts at hand.
 pub(super) fn filled(land: &Land<'_>, parts: &Field<Part>) -> Field<Height> {
     Pits::find(land, parts).fill(land)
 }

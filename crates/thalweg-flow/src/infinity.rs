@@ -39,7 +39,7 @@ fn multiple(direction: D8) -> usize {
 /// neighbours side by side; equals by [`Land::pick`]. Where no facet descends, as on the flats of a filled surface, the
 /// angle is that of the D8 direction. Of a facet with a neighbour outside or without data the other edge still counts.
 /// `directions` are those of the same land, which [`Land::check`] accepts.
-pub fn angles(land: &Land<'_>, directions: &Directions) -> Field<f32> {
+pub fn route_d_infinity(land: &Land<'_>, directions: &Directions) -> Field<f32> {
     Field::generate(directions.size(), |i, j| {
         let code = directions[(i, j)];
         let Some(direction) = D8::from_code(code) else { return NONE };
@@ -144,14 +144,14 @@ fn gifts(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator
 /// A cell's sum is split over its two receivers to the unit: those without a receiver together hold the sum of all. Sums
 /// that an i64 cannot hold stay at its limit.
 ///
-/// What [`angles`] gives has no circles. A cell on a facet gives only to lower cells: inside the facet both its
+/// What [`route_d_infinity`] gives has no circles. A cell on a facet gives only to lower cells: inside the facet both its
 /// neighbours are lower, along an edge the one there, and rounding an angle can only carry it onto an edge of its own
 /// facet. The other cells follow D8, to cells that are lower or as high. So a circle would be of equal heights and of
 /// D8 alone, which has none.
 ///
 /// # Errors
 /// When sizes differ, or when angles from elsewhere lead outside, to a cell without data, or in circles.
-pub fn accumulate(directions: &Directions, angles: &Field<f32>, weights: &Field<i64>) -> Result<Field<i64>> {
+pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weights: &Field<i64>) -> Result<Field<i64>> {
     same_size("angles", angles.size(), directions.size())?;
     same_size("weights", weights.size(), directions.size())?;
     let cols = directions.cols();
@@ -264,7 +264,7 @@ mod tests {
             let ground = Field::generate(size, |i, j| Height((draw(1, i, j) % levels) as i32));
             let nodata = (number % 4 == 0).then(|| Field::generate(size, |i, j| draw(2, i, j) % 9 == 0));
             let land = Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] };
-            let directions = d8::directions(&land);
+            let directions = d8::route_d8(&land);
             for (i, j) in (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j))) {
                 if directions[(i, j)] != VOID {
                     assert_eq!(

@@ -1,4 +1,4 @@
-//! Where water goes: depressions, directions, accumulation, basins, streams. Pure functions over a [`Land`].
+//! Flow routing: depressions, flow directions, accumulation, basins, streams. Pure functions over a [`Land`].
 //!
 //! Every function is exact and gives the same bits for any number of threads. Neighbours have the codes of [`D8`]:
 //! clockwise from the east, 0 to 7, so that odd ones are diagonal and, in kernels that count with codes, k's opposite
@@ -9,15 +9,15 @@
 //! # Examples
 //! ```
 //! use thalweg_core::terrain::{Terrain, grid::Grid};
-//! use thalweg_flow::{Drainage, Land};
+//! use thalweg_flow::{FlowGraph, Land};
 //!
 //! // A pit of 1 m in a slope that falls to the east; cells are 10 m wide.
 //! let heights = [9.0, 8.0, 7.0, 9.0, 5.0, 6.0, 9.0, 8.0, 7.0];
 //! let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
-//! let drainage = Drainage::of(&Land::of(&terrain));
-//! assert_eq!(drainage.filled()[(1, 1)].metres(), 6.0);
+//! let graph = FlowGraph::new(&Land::of(&terrain));
+//! assert_eq!(graph.filled()[(1, 1)].metres(), 6.0);
 //! // The pit's cell and the one above it drain through the cell at the edge.
-//! assert!(drainage.cells()[(1, 2)] >= 2);
+//! assert!(graph.upstream_cells()[(1, 2)] >= 2);
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 
@@ -30,9 +30,9 @@ pub mod breach;
 pub mod channels;
 pub mod d8;
 pub mod depressions;
-mod drainage;
 pub mod fill;
 pub mod flats;
+mod flow_graph;
 pub mod hydraulic;
 pub mod infinity;
 pub mod land;
@@ -48,7 +48,7 @@ mod spill_cells;
 mod steps;
 pub mod streams;
 
-pub use drainage::Drainage;
+pub use flow_graph::FlowGraph;
 pub use land::{Land, Part};
 
 pub use steps::{Directions, downstream, leads_to, lot};

@@ -16,7 +16,7 @@ pub(super) struct LiveD8 {
     pub parts: Field<Part>,
     /// Those of steepest descent: flats are [`PIT`].
     steepest: Directions,
-    /// Those of [`d8::directions`].
+    /// Those of [`d8::route_d8`].
     pub directions: Directions,
 }
 
@@ -123,7 +123,7 @@ mod tests {
                 let nodata = (round % 8 > 5).then(|| Field::generate(size, |i, j| (i, j) == (size[0] / 2, 0)));
                 let land = Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] };
                 live.renew(&land, &changed);
-                assert_eq!(live.directions, d8::directions(&land), "case {case}, round {round}");
+                assert_eq!(live.directions, d8::route_d8(&land), "case {case}, round {round}");
                 assert_eq!(live.parts, land.parts());
                 if round == 30 {
                     grid.sea_level = Some(Height(0));

@@ -19,7 +19,7 @@ pub struct Gathered {
 /// Cells that one task looks at.
 const PIECE: usize = 1 << 14;
 
-/// Exponents that [`accumulate`] takes. Beyond the greatest, the shares of all but the steepest neighbour are as nothing.
+/// Exponents that [`accumulate_multiple`] takes. Beyond the greatest, the shares of all but the steepest neighbour are as nothing.
 pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 
 /// Lets the weights of all cells run down a surface, at every cell split over the lower neighbours in proportion to
@@ -33,7 +33,12 @@ pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 /// # Errors
 /// When directions or weights are not of the land's size, a weight is negative, all together are more than an i64 holds, or the
 /// exponent is out of [`EXPONENTS`].
-pub fn accumulate(land: &Land<'_>, directions: &Directions, exponent: f64, weights: Field<i64>) -> Result<Gathered> {
+pub fn accumulate_multiple(
+    land: &Land<'_>,
+    directions: &Directions,
+    exponent: f64,
+    weights: Field<i64>,
+) -> Result<Gathered> {
     let [rows, cols] = land.ground.size();
     for (name, [r, c]) in [("directions", directions.size()), ("weights", weights.size())] {
         if [r, c] != [rows, cols] {
@@ -319,13 +324,13 @@ mod tests {
         for n in 0..2000 {
             let (grid, ground, nodata) = random(n);
             let land = Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] };
-            let filled = fill::fill(&land);
+            let filled = fill::fill_depressions(&land);
             let land = land.under(&filled);
-            let directions = d8::directions(&land);
+            let directions = d8::route_d8(&land);
             let exponent = [0.5, 1.0, 1.1, 4.0, 10.0][n as usize % 5];
             let one = 1i64 << 30;
             let Gathered { sums, order } =
-                accumulate(&land, &directions, exponent, Field::new(grid.size, one)).unwrap();
+                accumulate_multiple(&land, &directions, exponent, Field::new(grid.size, one)).unwrap();
             // Relaxed until nothing changes: independent of any order.
             let count = grid.len();
             let valid: Vec<bool> = directions.as_slice().iter().map(|d| *d != VOID).collect();
@@ -360,15 +365,15 @@ mod tests {
         let grid = Grid::new([3, 4], 1.0).unwrap();
         let ground = Field::new([3, 4], Height::ZERO);
         let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
-        let directions = d8::directions(&land);
-        assert!(accumulate(&land, &directions, 1.1, Field::new([4, 3], 1)).is_err());
+        let directions = d8::route_d8(&land);
+        assert!(accumulate_multiple(&land, &directions, 1.1, Field::new([4, 3], 1)).is_err());
         for exponent in [0.4, 10.1, f64::NAN] {
-            assert!(accumulate(&land, &directions, exponent, Field::new([3, 4], 1)).is_err());
+            assert!(accumulate_multiple(&land, &directions, exponent, Field::new([3, 4], 1)).is_err());
         }
         for (weight, named) in [(-1, "-1"), (i64::MAX / 12 + 1, "sum"), (i64::MAX, "sum")] {
-            let refused = accumulate(&land, &directions, 1.1, Field::new([3, 4], weight)).unwrap_err();
+            let refused = accumulate_multiple(&land, &directions, 1.1, Field::new([3, 4], weight)).unwrap_err();
             assert!(refused.to_string().contains(named), "{refused}");
         }
-        assert!(accumulate(&land, &directions, 1.1, Field::new([3, 4], i64::MAX / 12)).is_ok());
+        assert!(accumulate_multiple(&land, &directions, 1.1, Field::new([3, 4], i64::MAX / 12)).is_ok());
     }
 }

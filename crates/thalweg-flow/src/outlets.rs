@@ -2,7 +2,7 @@
 
 use crate::breach::{Allowance, breach_hollows};
 use crate::depressions::stand_in;
-use crate::{Directions, Drainage, Land, Neighbourhood, OUT, Part, accumulate, d8, fill};
+use crate::{Directions, FlowGraph, Land, Neighbourhood, OUT, Part, accumulate, d8, fill};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
 
@@ -35,7 +35,7 @@ pub struct Outlets {
 /// Gives every cell of the land a way down to the sea, to an open edge or to a lake. `pools` are the waters that stand already.
 ///
 /// Waters of the size of a lake stay as they are; smaller ones do not count. A hollow of the ground of a lake's size stands full.
-/// Any other is cut through, along the way for which the least ground is removed ([`breach`](crate::breach::breach)), where that
+/// Any other is cut through, along the way for which the least ground is removed ([`breach`](crate::breach::breach_depressions)), where that
 /// removes no more than would fill it and is nowhere deeper than the hollow is; else it is filled. (That the lesser change
 /// is the likelier: Lindsay & Creed 2005, doi:10.1002/hyp.5835.) No lake is tapped. Where the ground is level or rises on
 /// its way out it is then raised to fall by [`FALL`] from cell to cell.
@@ -46,7 +46,7 @@ pub struct Outlets {
 ///
 /// # Errors
 /// When a least size is negative or not a number; pools of another size than the ground.
-pub fn outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &LakeLimits) -> Result<Outlets> {
+pub fn open_outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &LakeLimits) -> Result<Outlets> {
     for (name, value, unit) in [("depth", least.depth, "m"), ("area", least.area, "m²")] {
         if value.is_nan() || value < 0.0 {
             return Err(Error::value(format!("least {name} of a lake"), format!("{value} {unit}"), "0 or more"));
@@ -68,9 +68,9 @@ pub fn outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &LakeLimit
     let (hollows, mut allowances) = waters.fill_lakes();
     let sinks = waters.sinks();
     let wet = Land { outlets: &sinks, ..land.under(&waters.surface) };
-    let cut = breach_hollows(&wet, &d8::directions(&wet), &hollows, &mut allowances, &waters.floors());
+    let cut = breach_hollows(&wet, &d8::route_d8(&wet), &hollows, &mut allowances, &waters.floors());
     drop((hollows, allowances));
-    let (mut surface, directions) = Drainage::of(&wet.under(&cut)).into_parts();
+    let (mut surface, directions) = FlowGraph::new(&wet.under(&cut)).into_parts();
     make_fall(&mut surface, &directions, waters.is_lake.as_slice());
     // Under a lake the ground is as it was.
     let ground =
@@ -85,9 +85,9 @@ pub fn outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &LakeLimit
 /// and over level ground, with nothing filled. Cells without data do not. `lakes` is of the land's size, which [`Land::check`] accepts.
 pub fn drains(land: &Land<'_>, lakes: &Field<bool>) -> Field<bool> {
     let sinks = sinks(land, lakes, stand_in(land, &land.parts()));
-    let directions = d8::directions(&Land { outlets: &sinks, ..*land });
+    let directions = d8::route_d8(&Land { outlets: &sinks, ..*land });
     let mut drains = directions.map(|direction| *direction == OUT);
-    for &k in accumulate::order(&directions).iter().rev() {
+    for &k in accumulate::upstream_order(&directions).iter().rev() {
         let k = k as usize;
         if let Some(n) = directions.next(k) {
             drains[k] = drains[n];
@@ -107,7 +107,7 @@ fn sinks(land: &Land<'_>, lakes: &Field<bool>, stand_in: Option<usize>) -> Vec<C
 /// Raises what does not fall towards the cell that it drains to. Lakes keep their level.
 fn make_fall(surface: &mut Field<Height>, directions: &Directions, is_lake: &[bool]) {
     let heights = surface.as_mut_slice();
-    for &k in accumulate::order(directions).iter().rev() {
+    for &k in accumulate::upstream_order(directions).iter().rev() {
         let k = k as usize;
         if let Some(n) = directions.next(k)
             && !is_lake[k]
@@ -164,7 +164,7 @@ impl Waters<'_> {
     /// Lets hollows of a lake's size stand full; numbers the others from 1 on and says what may be cut to drain each.
     fn fill_lakes(&mut self) -> (Field<u32>, Vec<Allowance>) {
         let sinks = self.sinks();
-        let filled = fill::fill(&Land { outlets: &sinks, ..self.land.under(&self.surface) });
+        let filled = fill::fill_depressions(&Land { outlets: &sinks, ..self.land.under(&self.surface) });
         let mut hollows = Field::new(filled.size(), 0u32);
         let mut allowances = Vec::new();
         let depths: Vec<i32> = filled

@@ -6,7 +6,7 @@ use thalweg_core::terrain::{shreve_magnitude, strahler_order};
 use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
 
 /// Number of cells of `cell_area` m² that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a
-/// cell when counts are gathered ([`accumulate::cells`]).
+/// cell when counts are gathered ([`accumulate::count_upstream_cells`]).
 pub fn least_cells(threshold: f64, cell_area: f64) -> u32 {
     least(threshold, cell_area).try_into().unwrap_or(u32::MAX)
 }
@@ -90,7 +90,7 @@ pub(super) fn onward(directions: &Directions, streams: &Field<bool>, k: usize) -
 /// is no data. `cell` is the side of a cell in metres.
 pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
     let mut length = Field::new(directions.size(), 0.0);
-    for k in accumulate::order(directions) {
+    for k in accumulate::upstream_order(directions) {
         let k = k as usize;
         let code = directions[k];
         if let Some(n) = directions.next(k) {
@@ -106,7 +106,7 @@ pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
 /// is no data. `cell` is the side of a cell in metres.
 pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
     let mut distance = Field::new(directions.size(), 0.0);
-    for k in accumulate::order(directions).into_iter().rev() {
+    for k in accumulate::upstream_order(directions).into_iter().rev() {
         let k = k as usize;
         let code = directions[k];
         if let Some(n) = directions.next(k) {
@@ -123,7 +123,7 @@ fn step(direction: u8, cell: f64) -> f64 {
 
 /// Directions as ESRI codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves or stays, 255 where there
 /// is no data.
-pub fn esri(directions: &Directions) -> Field<u8> {
+pub fn to_esri_codes(directions: &Directions) -> Field<u8> {
     directions.map(|code| match (D8::from_code(*code), *code) {
         (Some(direction), _) => direction.to_esri(),
         (None, VOID) => 255,
@@ -131,12 +131,12 @@ pub fn esri(directions: &Directions) -> Field<u8> {
     })
 }
 
-/// Directions from ESRI codes, as [`esri`] gives them, where these axes (rows, columns) are looped: a code that leads out of the
+/// Directions from ESRI codes, as [`to_esri_codes`] gives them, where these axes (rows, columns) are looped: a code that leads out of the
 /// field, and 0, are [`OUT`].
 ///
 /// # Errors
 /// A number that is no code, by its cell.
-pub fn from_esri(codes: &Field<u8>, looped: [bool; 2]) -> Result<Directions> {
+pub fn from_esri_codes(codes: &Field<u8>, looped: [bool; 2]) -> Result<Directions> {
     let (topology, cols) = (Topology { size: codes.size(), looped }, codes.cols());
     if let Some(k) =
         codes.as_slice().iter().position(|code| !matches!(*code, 0 | VOID) && D8::from_esri(*code).is_none())
@@ -169,7 +169,7 @@ pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, r
     }
     let steepness = areas.map(|area| libm::pow(reference / area.max(f64::MIN_POSITIVE), theta));
     let mut chi = Field::new(directions.size(), 0.0);
-    for k in accumulate::order(directions).into_iter().rev() {
+    for k in accumulate::upstream_order(directions).into_iter().rev() {
         let k = k as usize;
         let code = directions[k];
         if let Some(n) = directions.next(k) {
@@ -316,10 +316,10 @@ mod tests {
         for seed in 0..40 {
             let (grid, ground, hole) = rough(seed);
             let land = Land { grid: &grid, ground: &ground, nodata: hole.as_ref(), outlets: &[] };
-            let filled = fill::fill(&land);
+            let filled = fill::fill_depressions(&land);
             let land = land.under(&filled);
-            let directions = d8::directions(&land);
-            let counts = accumulate::cells(&directions);
+            let directions = d8::route_d8(&land);
+            let counts = accumulate::count_upstream_cells(&directions);
             for least in [1, 4] {
                 let streams = streams(&land, &counts, least).unwrap();
                 let (order, magnitude) =
@@ -364,7 +364,7 @@ mod tests {
     fn codes_and_thresholds() {
         let codes = Field::from_vec([1, 11], vec![0, 1, 2, 3, 4, 5, 6, 7, OUT, PIT, VOID]).unwrap();
         let directions = Directions::from(codes);
-        assert_eq!(esri(&directions).as_slice(), [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 255]);
+        assert_eq!(to_esri_codes(&directions).as_slice(), [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 255]);
         assert_eq!([0.0, 900.0, 901.0, 1e30].map(|m2| least_cells(m2, 900.0)), [1, 1, 2, u32::MAX]);
         assert!(strahler(&directions, &Field::new([2, 2], true)).is_err());
     }

@@ -10,7 +10,7 @@ use super::{SampleType, Samples, read, river_files, save_samples, write_text};
 use thalweg_core::base::memory;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Error, Field, Height, Result, Terrain};
-use thalweg_flow::{Drainage, Land, basins};
+use thalweg_flow::{FlowGraph, Land, basins};
 use thalweg_render::products::lakes::{areas, outlines};
 use thalweg_rivers::check::RiverFiles;
 use thalweg_rivers::network::{FLOW, Mouth, Network, River, RiverReach, Source};
@@ -99,7 +99,7 @@ fn paths(network: &Network) -> Field<u32> {
 fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
     let grid = terrain.grid.unrolled();
     let land = Land { grid: &grid, ..Land::of(terrain) };
-    let drainage = Drainage::of(&land);
+    let drainage = FlowGraph::new(&land);
     let mut basins = basins::basins(&drainage.surface(&land), drainage.directions())?;
     let mut runs = vec![0; basins.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];
     for (number, river) in network.rivers.iter().enumerate() {

@@ -3,10 +3,10 @@
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use thalweg_core::{Cell, Edge, Field, Result};
-use thalweg_flow::accumulate::{self as gather, in_parts};
-use thalweg_flow::breach::Limits;
+use thalweg_flow::accumulate::{self as gather, quantize_weights};
+use thalweg_flow::breach::BreachLimits;
 use thalweg_flow::depressions::Hierarchy;
-use thalweg_flow::{self as flow, Drainage, Land, infinity, streams};
+use thalweg_flow::{self as flow, FlowGraph, Land, infinity, streams};
 
 use crate::array::{array, bytes, cells_of_pairs, metres, places, reals};
 use crate::land::Terrain;
@@ -33,7 +33,7 @@ fn land<'a>(terrain: &'a Terrain, outlets: &'a [Cell]) -> Result<Land<'a>> {
 /// Heights with each depression filled to its spill level.
 #[pyfunction]
 pub fn fill<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, narrow: bool) -> ArrayResult<'py> {
-    let filled = work(py, || Ok(flow::fill::fill(&land(terrain, &cells_of_pairs(outlets))?)))?;
+    let filled = work(py, || Ok(flow::fill::fill_depressions(&land(terrain, &cells_of_pairs(outlets))?)))?;
     metres(py, &filled, terrain.0.nodata.as_ref(), narrow)
 }
 
@@ -47,8 +47,9 @@ pub fn breach<'py>(
     length: f64,
     narrow: bool,
 ) -> PyResult<(Any<'py>, usize, usize, f64)> {
-    let breached =
-        work(py, || flow::breach::breach(&land(terrain, &cells_of_pairs(outlets))?, &Limits { depth, length }))?;
+    let breached = work(py, || {
+        flow::breach::breach_depressions(&land(terrain, &cells_of_pairs(outlets))?, &BreachLimits { depth, length })
+    })?;
     let volume = breached.removed as f64 / thalweg_core::terrain::height::UNITS * terrain.0.grid.cell_area();
     let heights = metres(py, &breached.ground, terrain.0.nodata.as_ref(), narrow)?;
     Ok((heights, breached.breached, breached.kept, volume))
@@ -60,8 +61,8 @@ pub fn d8<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, filled: boo
     let codes = work(py, || {
         let outlets = cells_of_pairs(outlets);
         let land = land(terrain, &outlets)?;
-        let directions = if filled { Drainage::of(&land).into_parts().1 } else { flow::d8::directions(&land) };
-        Ok(streams::esri(&directions))
+        let directions = if filled { FlowGraph::new(&land).into_parts().1 } else { flow::d8::route_d8(&land) };
+        Ok(streams::to_esri_codes(&directions))
     })?;
     array(py, codes)
 }
@@ -72,8 +73,8 @@ pub fn dinf<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> ArrayR
     let angles = work(py, || {
         let outlets = cells_of_pairs(outlets);
         let land = land(terrain, &outlets)?;
-        let drainage = Drainage::of(&land);
-        Ok(infinity::angles(&drainage.surface(&land), drainage.directions()))
+        let drainage = FlowGraph::new(&land);
+        Ok(infinity::route_d_infinity(&drainage.surface(&land), drainage.directions()))
     })?;
     array(py, angles)
 }
@@ -89,14 +90,14 @@ pub fn accumulate<'py>(
 ) -> ArrayResult<'py> {
     let codes = bytes(directions)?;
     let Some(weights) = weights else {
-        let cells = work(py, || Ok(gather::cells(&streams::from_esri(&codes, looped)?)))?;
+        let cells = work(py, || Ok(gather::count_upstream_cells(&streams::from_esri_codes(&codes, looped)?)))?;
         return array(py, cells);
     };
     let weights = reals(weights)?;
     let sums = work(py, || {
-        let directions = streams::from_esri(&codes, looped)?;
-        let (parts, part) = in_parts(&weights)?;
-        Ok(gather::weighted(&directions, &parts)?.map(|sum| *sum as f64 * part))
+        let directions = streams::from_esri_codes(&codes, looped)?;
+        let (parts, part) = quantize_weights(&weights)?;
+        Ok(gather::accumulate_weights(&directions, &parts)?.map(|sum| *sum as f64 * part))
     })?;
     array(py, sums)
 }
@@ -115,7 +116,7 @@ pub fn multiple<'py>(
     let sums = work(py, || {
         let outlets = cells_of_pairs(outlets);
         let land = land(terrain, &outlets)?;
-        let mut drainage = Drainage::of(&land);
+        let mut drainage = FlowGraph::new(&land);
         spread(&land, &mut drainage, exponent, weights.as_ref())
     })?;
     array(py, sums)
@@ -124,20 +125,20 @@ pub fn multiple<'py>(
 /// As [`multiple`], where the drainage is at hand.
 pub fn spread(
     land: &Land<'_>,
-    drainage: &mut Drainage,
+    drainage: &mut FlowGraph,
     exponent: Option<f64>,
     weights: Option<&Field<f64>>,
 ) -> Result<Field<f64>> {
     let ones = || Field::new(land.grid.size, 1.0);
     let (parts, part) = match weights {
-        Some(weights) => in_parts(weights)?,
-        None => in_parts(&ones())?,
+        Some(weights) => quantize_weights(weights)?,
+        None => quantize_weights(&ones())?,
     };
     let surface = drainage.surface(land);
     let directions = drainage.directions();
     let sums = match exponent {
-        None => infinity::accumulate(directions, &infinity::angles(&surface, directions), &parts)?,
-        Some(exponent) => flow::multiple::accumulate(&surface, directions, exponent, parts)?.sums,
+        None => infinity::accumulate_d_infinity(directions, &infinity::route_d_infinity(&surface, directions), &parts)?,
+        Some(exponent) => flow::multiple::accumulate_multiple(&surface, directions, exponent, parts)?.sums,
     };
     Ok(sums.map(|sum| *sum as f64 * part))
 }
@@ -153,7 +154,7 @@ pub fn looped(edges: &Any<'_>) -> PyResult<Looped> {
 #[pyfunction]
 pub fn basins<'py>(py: Python<'py>, terrain: &Terrain, directions: &Any<'py>) -> ArrayResult<'py> {
     let (codes, looped) = (bytes(directions)?, terrain.0.grid.topology().looped);
-    let basins = work(py, || flow::basins::basins(&Land::of(&terrain.0), &streams::from_esri(&codes, looped)?))?;
+    let basins = work(py, || flow::basins::basins(&Land::of(&terrain.0), &streams::from_esri_codes(&codes, looped)?))?;
     array(py, basins)
 }
 
@@ -168,7 +169,7 @@ pub fn orders<'py>(
 ) -> ArrayResult<'py> {
     let (codes, mask) = (bytes(directions)?, bytes(streams)?);
     let orders = work(py, || {
-        let (directions, mask) = (streams::from_esri(&codes, looped)?, mask.map(|on| *on != 0));
+        let (directions, mask) = (streams::from_esri_codes(&codes, looped)?, mask.map(|on| *on != 0));
         if shreve { streams::shreve(&directions, &mask) } else { streams::strahler(&directions, &mask) }
     })?;
     array(py, orders)
@@ -183,7 +184,7 @@ pub fn upstream_length<'py>(
     cell_size: f64,
 ) -> ArrayResult<'py> {
     let codes = bytes(directions)?;
-    let lengths = work(py, || Ok(streams::upstream_length(&streams::from_esri(&codes, looped)?, cell_size)))?;
+    let lengths = work(py, || Ok(streams::upstream_length(&streams::from_esri_codes(&codes, looped)?, cell_size)))?;
     array(py, lengths)
 }
 
@@ -196,7 +197,7 @@ pub fn outlet_distance<'py>(
     cell_size: f64,
 ) -> ArrayResult<'py> {
     let codes = bytes(directions)?;
-    let lengths = work(py, || Ok(streams::outlet_distance(&streams::from_esri(&codes, looped)?, cell_size)))?;
+    let lengths = work(py, || Ok(streams::outlet_distance(&streams::from_esri_codes(&codes, looped)?, cell_size)))?;
     array(py, lengths)
 }
 
@@ -212,7 +213,8 @@ pub fn chi<'py>(
     reference: f64,
 ) -> ArrayResult<'py> {
     let (codes, areas) = (bytes(directions)?, reals(areas)?);
-    let chi = work(py, || streams::chi(&streams::from_esri(&codes, looped)?, &areas, cell_size, theta, reference))?;
+    let chi =
+        work(py, || streams::chi(&streams::from_esri_codes(&codes, looped)?, &areas, cell_size, theta, reference))?;
     array(py, chi)
 }
 
@@ -220,8 +222,8 @@ pub fn chi<'py>(
 #[pyfunction]
 pub fn ksn<'py>(py: Python<'py>, terrain: &Terrain, theta: f64) -> ArrayResult<'py> {
     let ksn = work(py, || {
-        let (drainage, grid) = (Drainage::of(&land(terrain, &[])?), &terrain.0.grid);
-        let areas = drainage.cells().map(|n| f64::from(*n) * grid.cell_area());
+        let (drainage, grid) = (FlowGraph::new(&land(terrain, &[])?), &terrain.0.grid);
+        let areas = drainage.upstream_cells().map(|n| f64::from(*n) * grid.cell_area());
         streams::ksn(drainage.directions(), drainage.filled(), &areas, grid.cell, theta)
     })?;
     array(py, ksn)

@@ -3,8 +3,8 @@
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use thalweg_export::survey::{Survey, SurveyOptions};
-use thalweg_flow::breach::Limits;
-use thalweg_flow::{Drainage, Land, streams};
+use thalweg_flow::breach::BreachLimits;
+use thalweg_flow::{FlowGraph, Land, streams};
 
 use crate::array::{array, cells_of_pairs, metres, places};
 use crate::flow::spread;
@@ -45,20 +45,20 @@ pub fn drain<'py>(
     narrow: bool,
 ) -> PyResult<Drained<'py>> {
     let ground = &terrain.0;
-    let breach = breach.map(|[depth, length]| Limits { depth, length });
+    let breach = breach.map(|[depth, length]| BreachLimits { depth, length });
     let options = SurveyOptions { threshold, outlets: cells_of_pairs(outlets), breach, ..SurveyOptions::default() };
     let (survey, wide, summary) = work(py, || {
         let survey = Survey::of(ground, &options, |_| {})?;
         let wide = spreads
             .then(|| {
                 let land = Land { outlets: &options.outlets, ..Land::of(ground) }.under(&survey.filled);
-                spread(&land, &mut Drainage::of(&land), exponent, None)
+                spread(&land, &mut FlowGraph::new(&land), exponent, None)
             })
             .transpose()?;
         let summary = serde_json::to_string(&survey.summary(&ground.grid)).unwrap_or_default();
         Ok((survey, wide, summary))
     })?;
-    let codes = work(py, || Ok(streams::esri(&survey.directions)))?;
+    let codes = work(py, || Ok(streams::to_esri_codes(&survey.directions)))?;
     let mask = ground.nodata.as_ref();
     let reaches = survey.channels.reaches.iter().map(|reach| {
         let cells = places(py, &reach.cells)?;

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::Sand;
 use thalweg_core::{Field, Height, Size};
-use thalweg_flow::{Drainage, downstream};
+use thalweg_flow::{FlowGraph, downstream};
 use thalweg_noise::gradient::noise;
 
 /// Sides of the lattice of the shifts, in cells: bends are about twice as long.
@@ -44,7 +44,7 @@ impl<'a> Bends<'a> {
     }
 
     /// A ground, of which the drainage is known, laid over its cells with the shifts; streams still run down their way all along, but on sand.
-    pub fn bend(&self, ground: &Field<Height>, drainage: &Drainage) -> Field<Height> {
+    pub fn bend(&self, ground: &Field<Height>, drainage: &FlowGraph) -> Field<Height> {
         let mut bent = self.laid(ground);
         self.carry(drainage, &mut bent);
         bent
@@ -81,10 +81,10 @@ impl<'a> Bends<'a> {
     }
 
     /// Cuts streams into the bent ground: from cell to cell of each stream a line that falls evenly, on cells that touch.
-    fn carry(&self, drainage: &Drainage, bent: &mut Field<Height>) {
+    fn carry(&self, drainage: &FlowGraph, bent: &mut Field<Height>) {
         let [rows, cols] = self.size;
         let (directions, cells, filled) =
-            (drainage.directions().as_slice(), drainage.cells().as_slice(), drainage.filled());
+            (drainage.directions().as_slice(), drainage.upstream_cells().as_slice(), drainage.filled());
         let filled = filled.as_slice();
         // Where a cell's ground went: what is shifted to there is it.
         let place = |k: usize| {

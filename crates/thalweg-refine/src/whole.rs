@@ -8,7 +8,7 @@ use crate::receive::drawn;
 use crate::{Frame, LAKE_CATCHMENT, LocalWindow, Rules, beds};
 use thalweg_core::terrain::LakeRaster;
 use thalweg_core::{Cell, Error, Field, Height, Result, Terrain};
-use thalweg_flow::{Drainage, Land, Neighbourhood, OUT, accumulate, downstream};
+use thalweg_flow::{FlowGraph, Land, Neighbourhood, OUT, accumulate, downstream};
 use thalweg_noise::gradient::mix;
 
 /// What a cell of a filled depression stands over the one that it drains to, at least, on level 0, in units: 4 mm. Levels
@@ -27,7 +27,7 @@ impl LocalWindow {
     /// [`Grid::check`](thalweg_core::terrain::grid::Grid::check), or its ground is not of the grid's size.
     pub fn of(terrain: &Terrain) -> Result<(Frame, Self)> {
         let (frame, land) = land(terrain)?;
-        let drainage = Drainage::of(&land);
+        let drainage = FlowGraph::new(&land);
         let loose = lying(terrain).cloned();
         Ok((frame.clone(), Self { loose, ..Self::drained(frame, &land, drainage) }))
     }
@@ -42,21 +42,21 @@ impl LocalWindow {
         let (frame, land) = land(terrain)?;
         let sand = rules.sand.zip(lying(terrain));
         let bends = Bends::new(land.ground.size(), sand);
-        let ground = bends.bend(land.ground, &Drainage::of(&land));
+        let ground = bends.bend(land.ground, &FlowGraph::new(&land));
         let land = land.under(&ground);
-        let drainage = Drainage::of(&land);
+        let drainage = FlowGraph::new(&land);
         let loose = sand.map(|(_, loose)| bends.laid(loose));
         Ok((frame.clone(), Self { loose, ..Self::drained(frame, &land, drainage) }))
     }
 
-    fn drained(frame: Frame, land: &Land<'_>, drainage: Drainage) -> Self {
+    fn drained(frame: Frame, land: &Land<'_>, drainage: FlowGraph) -> Self {
         let (filled, mut directions) = drainage.into_parts();
         draw(&filled, &mut directions);
-        let cells = accumulate::cells(&directions);
+        let cells = accumulate::count_upstream_cells(&directions);
         let (mut id, mut found) = find(land.ground, &filled, &mut directions, &cells);
-        let order = accumulate::order(&directions);
+        let order = accumulate::upstream_order(&directions);
         let each = land.grid.cell_area();
-        let area = accumulate::cells(&directions).map(|n| (f64::from(*n) * each) as f32);
+        let area = accumulate::count_upstream_cells(&directions).map(|n| (f64::from(*n) * each) as f32);
         let surface = loop {
             let world = Tilted { frame: &frame, filled: &filled, directions: &directions, order: &order, area: &area };
             match world.tilt(&id, &mut found) {

@@ -30,7 +30,7 @@ pub(super) fn drain(
     if pits.is_empty() {
         return Vec::new();
     }
-    let filled = fill::fill(&land);
+    let filled = fill::fill_depressions(&land);
     let holds = |k: usize| {
         if network.lake[k] > 0 || site.is_barred(k) { Height(i32::MAX) } else { level::rim(rims, k) }
     };
@@ -67,7 +67,7 @@ pub(super) fn ponds(
     ground: &Field<Height>,
 ) {
     let outlets = outlets(site, network);
-    let filled = fill::fill(&Land { ground, outlets: &outlets, ..site.land });
+    let filled = fill::fill_depressions(&Land { ground, outlets: &outlets, ..site.land });
     let (filled, ground) = (filled.as_slice(), ground.as_slice());
     let mut seen = vec![false; ground.len()];
     for k in 0..ground.len() {

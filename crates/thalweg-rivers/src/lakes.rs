@@ -49,7 +49,7 @@ pub(super) fn find(
     caps: &Caps,
 ) -> Lakes {
     let ground = site.land.ground;
-    let held = fill::fill(&site.land);
+    let held = fill::fill_depressions(&site.land);
     let (mut lakes, hollow) = hollows(site, design, drained, tree, &held);
     for lake in &mut lakes {
         lake.level = caps.get(&lake.seed).copied().unwrap_or(lake.level).min(lake.level);
@@ -186,7 +186,7 @@ pub(super) fn back_up(site: &Site<'_>, network: &mut Network, numbers: &Field<u3
     if low.is_empty() {
         return Vec::new();
     }
-    let held = fill::fill(&site.land);
+    let held = fill::fill_depressions(&site.land);
     let mut wet = Vec::new();
     for (k, lake) in low.iter().copied() {
         let level = network.lakes[lake as usize].level;

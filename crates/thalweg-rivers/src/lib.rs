@@ -64,7 +64,7 @@ pub use plan::plan;
 use thalweg_core::terrain::{HARDNESS, PROTECT, RAIN};
 use thalweg_core::{Cell, Error, Field, Result};
 use thalweg_flow::Land;
-use thalweg_flow::breach::Limits;
+use thalweg_flow::breach::BreachLimits;
 use thalweg_noise::given::{rows, springs};
 
 thalweg_core::with_defaults! {
@@ -76,7 +76,7 @@ thalweg_core::with_defaults! {
         /// Water that runs off, in metres a year.
         pub runoff: f64 = 0.5,
         /// How deep and how far from a hollow a channel may be cut to drain it; what is left becomes a lake.
-        pub breach: Limits = Limits { depth: 12.0, length: 1000.0 },
+        pub breach: BreachLimits = BreachLimits { depth: 12.0, length: 1000.0 },
         /// Metres of roughness that have no say in where rivers run.
         pub noise: f64 = 2.0,
         /// Depth in metres from which on a hollow that is left is a lake.
@@ -111,7 +111,7 @@ impl Design {
     /// Checks its numbers.
     ///
     /// # Errors
-    /// As [`Limits::check`]; a number below 0, over 1e15 or NaN, by name.
+    /// As [`BreachLimits::check`]; a number below 0, over 1e15 or NaN, by name.
     pub fn check(&self) -> Result<()> {
         self.breach.check()?;
         let values = [

@@ -8,7 +8,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Height, Result};
 use thalweg_flow::accumulate::shares;
-use thalweg_flow::{Directions, Drainage, breach};
+use thalweg_flow::{Directions, FlowGraph, breach};
 
 /// Metres by which ground that rivers are to keep off is raised while they are planned: more than any wall they might climb.
 const WALL: f64 = 8000.0;
@@ -64,13 +64,13 @@ pub(super) fn drained(site: &Site<'_>, design: &Design, sink: Option<Cell>) -> R
     }
     let land = site.land.under(&surface);
     if design.breach.depth > 0.0 && design.breach.length > 0.0 {
-        surface = breach::breach(&land, &design.breach)?.ground;
+        surface = breach::breach_depressions(&land, &design.breach)?.ground;
     }
     let land = site.land.under(&surface);
-    let mut drainage = Drainage::of(&land);
+    let mut drainage = FlowGraph::new(&land);
     let gathered = match site.rain {
-        None => Gathered::Cells(drainage.take_cells()),
-        Some(rain) => Gathered::Shares(drainage.weighted(&rain.map(|share| shares(*share)))?),
+        None => Gathered::Cells(drainage.take_upstream_cells()),
+        Some(rain) => Gathered::Shares(drainage.accumulate_weights(&rain.map(|share| shares(*share)))?),
     };
     let (filled, directions) = drainage.into_parts();
     Ok(Drained { surface, filled, directions, gathered })

@@ -140,7 +140,7 @@ impl TilePass for Catchments {
     fn run_tile(&self, TileInput { tile, layers, .. }: TileInput<'_>) -> Result<TileOutput> {
         let map = &self.0;
         let ways = Ways::find(map, tile, &mut Inputs::new(layers))?;
-        let counts = accumulate::cells(&ways.directions);
+        let counts = accumulate::count_upstream_cells(&ways.directions);
         let (start, size) = (ways.window.start, ways.window.size());
         let rim = Rim(size);
         let mut writer = Writer::new();

@@ -16,7 +16,7 @@ use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass
 use crate::raster::{BEYOND, Classes, DRAINS, FAR, FLAT, HIGHER};
 use thalweg_core::terrain::{Rim, TileGrid};
 use thalweg_core::{Cell, CellRect, Error, Result};
-use thalweg_flow::streams::esri;
+use thalweg_flow::streams::to_esri_codes;
 use thalweg_flow::{D8, Directions, PIT, d8, flats, infinity};
 use thalweg_io::Samples;
 
@@ -346,8 +346,8 @@ impl TilePass for Lead {
         if !near.is_empty() {
             lead(&found, &mut directions, &outlet, &higher);
         }
-        let angles = infinity::angles(&land, &directions).window(found.own).into_vec();
-        let codes = esri(&Directions::from(directions.window(found.own))).into_vec();
+        let angles = infinity::route_d_infinity(&land, &directions).window(found.own).into_vec();
+        let codes = to_esri_codes(&Directions::from(directions.window(found.own))).into_vec();
         Ok(TileOutput { layers: vec![Samples::U8(codes), Samples::F32(angles)], summary: Writer::new().finish() })
     }
 

@@ -102,7 +102,7 @@ impl TilePass for Gather {
             let inflow = i64::try_from(*inflow).unwrap_or(i64::MAX);
             weights[(cell[0], cell[1])] = inflow.saturating_add(1);
         }
-        let counts = accumulate::weighted(&ways.directions, &weights)?;
+        let counts = accumulate::accumulate_weights(&ways.directions, &weights)?;
         drop(weights);
         let summary = pieces(map, &ways, &told, &counts);
         let area = map.grid.cell_area();

@@ -4,7 +4,7 @@ use js_sys::{Array, Float32Array, Object, Reflect, Uint8Array, Uint32Array};
 use serde_json::json;
 use thalweg_core::{Cell, Error};
 use thalweg_export::survey::{Survey, SurveyOptions};
-use thalweg_flow::breach::Limits;
+use thalweg_flow::breach::BreachLimits;
 use thalweg_flow::streams;
 use wasm_bindgen::prelude::*;
 
@@ -24,7 +24,7 @@ pub fn drain(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
         Some(limits) => {
             let given = |key| limits.number(key)?.ok_or_else(|| Error::missing(key, "give it in metres").into());
             let both: Result<[f64; 2]> = given("depth").and_then(|depth| Ok([depth, given("length")?]));
-            both.map(|[depth, length]| Some(Limits { depth, length }))?
+            both.map(|[depth, length]| Some(BreachLimits { depth, length }))?
         }
     };
     let outlets = options.value("outlets").map(|cells| outlets(&cells)).transpose()?.unwrap_or_default();
@@ -49,7 +49,7 @@ pub fn drain(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
     if let Some(cut) = &survey.cut {
         put("cut", heights(cut, mask).into())?;
     }
-    put("directions", Uint8Array::from(streams::esri(&survey.directions).as_slice()).into())?;
+    put("directions", Uint8Array::from(streams::to_esri_codes(&survey.directions).as_slice()).into())?;
     put("angles", Float32Array::from(survey.angles.as_slice()).into())?;
     put("cells", Uint32Array::from(survey.cells.as_slice()).into())?;
     put("basins", Uint32Array::from(survey.basins.as_slice()).into())?;

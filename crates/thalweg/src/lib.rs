@@ -133,7 +133,7 @@ pub mod noise {
 /// Flow routing: depressions, flow directions, accumulation, basins, streams. Pure functions over a
 /// [`Land`](flow::Land).
 ///
-/// [`Drainage`](flow::Drainage) computes filling, directions and accumulation together; the functions compute one each.
+/// [`FlowGraph`](flow::FlowGraph) computes filling, directions and accumulation together; the functions compute one each.
 ///
 /// ```
 /// use thalweg::flow::{Land, fill_depressions};
@@ -146,25 +146,22 @@ pub mod noise {
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 pub mod flow {
-    pub use thalweg_flow::accumulate::{
-        cells as count_upstream_cells, in_parts as weights_in_parts, order as upstream_order, weighted as accumulate,
-    };
+    pub use thalweg_flow::accumulate::{accumulate_weights, count_upstream_cells, quantize_weights, upstream_order};
     pub use thalweg_flow::basins::{basins, catchment};
-    pub use thalweg_flow::breach::{Breached, Limits as BreachLimits, breach as breach_depressions};
+    pub use thalweg_flow::breach::{BreachLimits, Breached, breach_depressions};
     pub use thalweg_flow::channels::trace_channels;
-    pub use thalweg_flow::d8::directions as route_d8;
+    pub use thalweg_flow::d8::route_d8;
     pub use thalweg_flow::depressions::{Depression, Hierarchy};
-    pub use thalweg_flow::fill::fill as fill_depressions;
-    pub use thalweg_flow::hydraulic::{depth as stream_depth, width as stream_width};
-    pub use thalweg_flow::infinity::{accumulate as accumulate_d_infinity, angles as route_d_infinity};
-    pub use thalweg_flow::multiple::{Gathered, accumulate as accumulate_multiple};
-    pub use thalweg_flow::outlets::{LakeLimits, Outlets, outlets as open_outlets};
+    pub use thalweg_flow::fill::fill_depressions;
+    pub use thalweg_flow::hydraulic::{channel_depth, channel_width};
+    pub use thalweg_flow::infinity::{accumulate_d_infinity, route_d_infinity};
+    pub use thalweg_flow::multiple::{Gathered, accumulate_multiple};
+    pub use thalweg_flow::outlets::{LakeLimits, Outlets, open_outlets};
     pub use thalweg_flow::spill::{StandingWater, fill_spill_merge};
     pub use thalweg_flow::streams::{
-        chi, esri as to_esri_codes, from_esri as from_esri_codes, ksn, outlet_distance, shreve, strahler, streams,
-        upstream_length,
+        chi, from_esri_codes, ksn, outlet_distance, shreve, strahler, streams, to_esri_codes, upstream_length,
     };
-    pub use thalweg_flow::{D8, Directions, Drainage, Land, Neighbourhood, OUT, PIT, Part, VOID, downstream};
+    pub use thalweg_flow::{D8, Directions, FlowGraph, Land, Neighbourhood, OUT, PIT, Part, VOID, downstream};
 }
 
 /// The drainage of an elevation model in one call ([`Survey`](drainage::Survey)), its lakes and streams, and the same

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use thalweg_export::survey::SurveyOptions;
-use thalweg_flow::breach::Limits;
+use thalweg_flow::breach::BreachLimits;
 
 use super::shared::{DrainageArgs, LoadArgs, VoiceArgs};
 use super::values::{
@@ -55,7 +55,7 @@ pub struct Drain {
 impl Drain {
     /// As the library takes it, but for the outlets: those may be given in coordinates of the file.
     pub fn options(&self) -> SurveyOptions {
-        let breach = self.breach.map(|[depth, length]| Limits { depth, length });
+        let breach = self.breach.map(|[depth, length]| BreachLimits { depth, length });
         let DrainageArgs { threshold, depressions, .. } = self.drainage;
         let runoff = self.runoff;
         SurveyOptions { threshold, breach, runoff, depressions, ..SurveyOptions::default() }

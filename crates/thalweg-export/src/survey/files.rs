@@ -127,7 +127,7 @@ impl Survey {
         let said = save(path("filled"), &surface, &SaveOptions { nodata, ..SaveOptions::default() })?;
         let depths = Cells::Height(self.lake_depth.clone());
         save_layer(path(LAKE_DEPTH.name), &surface, LAKE_DEPTH.name, &depths)?;
-        let directions = Samples::U8(streams::esri(&self.directions).into_vec());
+        let directions = Samples::U8(streams::to_esri_codes(&self.directions).into_vec());
         save_samples(path("directions"), grid, ["direction", "1"], directions, Some(255.0))?;
         let none = Some(f64::from(infinity::NONE));
         save_samples(path("angles"), grid, ["flow angle", "rad"], Samples::F32(self.angles.as_slice().to_vec()), none)?;

@@ -33,7 +33,7 @@ use thalweg_core::base::memory;
 use thalweg_core::terrain::ChannelNetwork;
 use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::channels::trace_channels;
-use thalweg_flow::{Directions, Drainage, Land, basins, breach, infinity, streams};
+use thalweg_flow::{Directions, FlowGraph, Land, basins, breach, infinity, streams};
 use thalweg_models::models::drainage::ACCUMULATION;
 use thalweg_render::products::nested::{NestedDepression, nested};
 
@@ -57,7 +57,7 @@ pub struct SurveyOptions {
     /// Cells (row, column), counted from 0 in the north-west, where water leaves.
     pub outlets: Vec<Cell>,
     /// Channels are cut out of depressions within these limits before the rest is filled; `None` cuts none.
-    pub breach: Option<breach::Limits>,
+    pub breach: Option<breach::BreachLimits>,
     /// Water that runs off in a year, 0 to 1e15 mm; then the [folder](Survey::draft) holds the running water too, else not.
     pub runoff: Option<f64>,
     /// Whether the tree of depressions is to be told ([`Survey::depressions`]).
@@ -109,7 +109,7 @@ pub struct Survey {
     /// For each cell the one of eight neighbours that it drains to.
     pub directions: Directions,
     /// Direction of the steepest descent in radians, 0 to 2π counter-clockwise from the east, or [`infinity::NONE`] (Tarboton 1997; see
-    /// [`infinity::angles`]).
+    /// [`infinity::route_d_infinity`]).
     pub angles: Field<f32>,
     /// Number of cells that drain through each cell, itself among them; 0 where there is no data.
     pub cells: Field<u32>,
@@ -173,15 +173,15 @@ impl Survey {
         let threshold = options.threshold_on(grid);
         let land = Land { outlets: &options.outlets, ..Land::of(terrain) };
         begins(Phase::Breach);
-        let breached = options.breach.map(|limits| breach::breach(&land, &limits)).transpose()?;
+        let breached = options.breach.map(|limits| breach::breach_depressions(&land, &limits)).transpose()?;
         let open = breached.as_ref().map_or(&terrain.ground, |breached| &breached.ground);
         let land = land.under(open);
         begins(Phase::Directions);
-        let mut drainage = Drainage::of(&land);
+        let mut drainage = FlowGraph::new(&land);
         let (land, directions) = (drainage.surface(&land), drainage.directions());
-        let angles = infinity::angles(&land, directions);
+        let angles = infinity::route_d_infinity(&land, directions);
         begins(Phase::Accumulation);
-        let cells = drainage.cells();
+        let cells = drainage.upstream_cells();
         begins(Phase::Streams);
         let lines = || -> Result<_> {
             let mask = streams::streams(&land, cells, streams::least_cells(threshold, area))?;
@@ -194,7 +194,7 @@ impl Survey {
         let depressions = options.depressions.then(tree).transpose()?;
         let breaching = breached.as_ref().map(|breached| ChannelSummary::of(breached, area));
         let cut = breached.map(|breached| difference(&terrain.ground, &breached.ground));
-        let cells = drainage.take_cells();
+        let cells = drainage.take_upstream_cells();
         let (filled, directions) = drainage.into_parts();
         let options = SurveyOptions { threshold: Some(threshold), ..options.clone() };
         Ok(Self {

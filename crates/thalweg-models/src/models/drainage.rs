@@ -128,7 +128,7 @@ impl DrainageLayers {
     fn gathered(
         &self,
         land: &Land<'_>,
-        drainage: &flow::Drainage,
+        drainage: &flow::FlowGraph,
         rain: Option<&Field<f32>>,
     ) -> Result<(Field<f32>, Field<bool>)> {
         let (area, directions) = (land.grid.cell_area(), drainage.directions());
@@ -142,12 +142,14 @@ impl DrainageLayers {
             Routing::D8 if rain.is_none() => {
                 // Whole cells: half the memory.
                 let least = u32::try_from(least.div_euclid(shares(1.0)) + i64::from(least % shares(1.0) > 0));
-                let streams = streams::streams(land, drainage.cells(), least.unwrap_or(u32::MAX))?;
+                let streams = streams::streams(land, drainage.upstream_cells(), least.unwrap_or(u32::MAX))?;
                 return Ok((drainage.yields(area), streams));
             }
-            Routing::D8 => drainage.weighted(&weights())?,
-            Routing::Infinity => infinity::accumulate(directions, &infinity::angles(land, directions), &weights())?,
-            Routing::Multiple => multiple::accumulate(land, directions, EXPONENT, weights())?.sums,
+            Routing::D8 => drainage.accumulate_weights(&weights())?,
+            Routing::Infinity => {
+                infinity::accumulate_d_infinity(directions, &infinity::route_d_infinity(land, directions), &weights())?
+            }
+            Routing::Multiple => multiple::accumulate_multiple(land, directions, EXPONENT, weights())?.sums,
         };
         let streams = streams::streams(land, &sums, least)?;
         Ok((sums.map(|sum| (*sum as f64 / SHARES * area) as f32), streams))
@@ -159,7 +161,7 @@ struct Look(DrainageLayers);
 impl Stepper for Look {
     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let land = Land::of(terrain);
-        let drainage = flow::Drainage::of(&land);
+        let drainage = flow::FlowGraph::new(&land);
         let area = terrain.grid.cell_area();
         let (accumulation, streams) = self.0.gathered(&drainage.surface(&land), &drainage, terrain.float(&RAIN))?;
         // Field after field, so that few stand in memory at once.

@@ -69,7 +69,7 @@ impl Stepper for Mender {
     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let least = outlets::LakeLimits { depth: self.0.lake, area: self.0.lake_area };
         let stood = terrain.heights(&POOL).cloned();
-        let outlets::Outlets { ground, mut pools } = outlets::outlets(&Land::of(terrain), stood.as_ref(), &least)?;
+        let outlets::Outlets { ground, mut pools } = outlets::open_outlets(&Land::of(terrain), stood.as_ref(), &least)?;
         let levels = Field::generate(ground.size(), |i, j| Height(ground[(i, j)].0 + pools[(i, j)].0));
         let mut budget = reshape(terrain, ground)?;
         // What was carried to the lowest ground may lie under water, whose level stays.

@@ -5,7 +5,7 @@ use crate::process::floors::{Valley, carve};
 use crate::process::slopes::{Guards, book_cut, carry_off, factors};
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
-use thalweg_flow::{Drainage, Land};
+use thalweg_flow::{FlowGraph, Land};
 
 params! {
     /// Cuts flat floors along rivers, wider where more water flows: connected valley floors between the foots of slopes.
@@ -106,14 +106,14 @@ struct Cut(Valley);
 
 impl Stepper for Cut {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
-        let drainage = Drainage::of(&Land::of(terrain));
+        let drainage = FlowGraph::new(&Land::of(terrain));
         let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
         let before = ground.clone();
         carve(
             ground,
             nodata.as_ref(),
             grid,
-            (drainage.filled(), drainage.directions(), drainage.cells()),
+            (drainage.filled(), drainage.directions(), drainage.upstream_cells()),
             &self.0,
             tick.key,
             &|_| 1.0,
@@ -154,7 +154,7 @@ mod tests {
     fn a_straight_valley_gets_its_floor() {
         // A river along row 40, falling eastward: through column j some (j + 1) · 81 cells drain, less what the corners lose.
         let mut valley = vee([81, 400], |y, x| [x, y - 400.0]);
-        let counts = |terrain: &Terrain| Drainage::of(&Land::of(terrain)).take_cells();
+        let counts = |terrain: &Terrain| FlowGraph::new(&Land::of(terrain)).take_upstream_cells();
         let (before, cells) = (valley.clone(), counts(&valley));
         let budget = run(&even(), &mut valley);
         for j in [150, 250, 350] {

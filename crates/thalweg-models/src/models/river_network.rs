@@ -6,7 +6,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, WATER};
 use thalweg_core::{Field, Grid, Result, Terrain, choice, params};
 use thalweg_flow::Land;
-use thalweg_flow::breach::Limits;
+use thalweg_flow::breach::BreachLimits;
 use thalweg_noise::given::springs::{self, SPRINGS};
 use thalweg_rivers as rivers;
 use thalweg_rivers::sampled::{self, Rule, Sampling};
@@ -146,7 +146,7 @@ impl RiverNetwork {
         Design {
             catchment: self.catchment * 1e6,
             runoff: self.runoff,
-            breach: Limits { depth: self.breach_depth, length: self.breach_length },
+            breach: BreachLimits { depth: self.breach_depth, length: self.breach_length },
             noise: self.noise,
             lake: self.lake,
             width: self.width,

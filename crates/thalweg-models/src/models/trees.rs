@@ -8,7 +8,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{DISCHARGE, POOL, RAIN, TREE_DENSITY, Table, WATER};
 use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::accumulate::{SHARES, shares};
-use thalweg_flow::{Drainage, Land};
+use thalweg_flow::{FlowGraph, Land};
 
 params! {
     /// Leaves the ground as it is, and lets a forest grow on it, plant by plant, year after year: each has a place, a kind, a
@@ -223,13 +223,13 @@ impl Waters {
         if !no_pool && !no_discharge {
             return Ok(Self { pool: None, discharge: None });
         }
-        let drainage = Drainage::of(&Land::of(terrain));
+        let drainage = FlowGraph::new(&Land::of(terrain));
         let lake = |depth: &Height| if depth.metres() > model.lake_depth { *depth } else { Height::ZERO };
         let pool = no_pool.then(|| drainage.depths(&terrain.ground).map(lake));
         let rate = terrain.grid.cell_area() * model.rain / YEAR;
         let discharge = match terrain.float(&RAIN).filter(|_| no_discharge) {
             Some(rain) => {
-                let sums = drainage.weighted(&rain.map(|share| shares(*share)))?;
+                let sums = drainage.accumulate_weights(&rain.map(|share| shares(*share)))?;
                 Some(sums.map(|sum| (*sum as f64 / SHARES * rate) as f32))
             }
             None => no_discharge.then(|| drainage.yields(rate)),

@@ -5,7 +5,7 @@ use crate::pictures::relief::Relief;
 use crate::pictures::sample::{bilinear, quantile};
 use crate::pictures::water::{Streams, Water};
 use thalweg_core::{Field, Grid, Height, Result, Terrain};
-use thalweg_flow::{Drainage, Land};
+use thalweg_flow::{FlowGraph, Land};
 
 /// Water that a square metre of land gives to its streams in m/s: 200 l/s from a km², as after days of rain. In dry weather
 /// it is a tenth, and no river of a small land would be as wide as a cell.
@@ -58,7 +58,7 @@ fn gathered(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
     };
     let ground = relief.heights.map(|h| Height::saturating(f64::from(*h)));
     let land = Land { grid: &grid, ground: &ground, nodata: relief.nodata.as_ref(), outlets: &[] };
-    let drainage = Drainage::of(&land);
+    let drainage = FlowGraph::new(&land);
     let [rows, cols] = relief.size();
     let on_rim =
         |k: usize| k < cols || k >= (rows - 1) * cols || k.is_multiple_of(cols) || (k + 1).is_multiple_of(cols);

@@ -74,7 +74,7 @@ impl Streams<'_> {
                 .flat_map(|r| (j.saturating_sub(1)..(j + 2).min(cols)).map(move |c| (r, c)));
             // A channel that is broader than a cell by itself is as wide as its cells.
             let within = near.filter(|at| self.discharge[*at] >= 0.5 * self.discharge[(i, j)]).count() > 5;
-            let metres = if within { cell } else { hydraulic::width(self.discharge[(i, j)]) };
+            let metres = if within { cell } else { hydraulic::channel_width(self.discharge[(i, j)]) };
             (0.5 * metres / cell * axes[0].scale).clamp(THIN, 64.0)
         };
         // Few cells show: their widths are found as they are needed, not kept.

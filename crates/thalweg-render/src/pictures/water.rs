@@ -24,7 +24,7 @@ pub struct Water<'a> {
 }
 
 /// Streams, drawn by their discharge: opacity rises smoothly with its logarithm, width as natural streams have it
-/// ([`hydraulic::width`](thalweg_flow::hydraulic::width)) where that is more than a pixel.
+/// ([`hydraulic::channel_width`](thalweg_flow::hydraulic::channel_width)) where that is more than a pixel.
 #[derive(Debug, Clone, Copy)]
 pub struct Streams<'a> {
     /// Discharge by cell, m³/s ([`DISCHARGE`]); NaN is none.

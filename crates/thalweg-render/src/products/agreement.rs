@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::products::resample::reduce_field;
 use crate::products::statistics::correlation;
 use thalweg_core::{Cell, Error, Extent, Field, Result, Terrain};
-use thalweg_flow::{D8, Drainage, Land, Neighbourhood};
+use thalweg_flow::{D8, FlowGraph, Land, Neighbourhood};
 
 /// Most cells on the long side at which heights and slopes are compared; else half of those of the coarser terrain.
 const COMPARED: usize = 256;
@@ -117,15 +117,15 @@ fn shifts(coarse: &Terrain, fine: &Terrain) -> Vec<(f64, f64)> {
 }
 
 /// Square metres that drain through each cell of a terrain, and where each drains to.
-fn areas(terrain: &Terrain) -> (Field<f64>, Drainage) {
-    let mut drainage = Drainage::of(&Land::of(terrain));
+fn areas(terrain: &Terrain) -> (Field<f64>, FlowGraph) {
+    let mut drainage = FlowGraph::new(&Land::of(terrain));
     let area = terrain.grid.cell_area();
-    (drainage.take_cells().map(|n| f64::from(*n) * area), drainage)
+    (drainage.take_upstream_cells().map(|n| f64::from(*n) * area), drainage)
 }
 
 /// The cells of the largest rivers, each with the length of its step in cells: from every mouth upstream along the larger
 /// branch, then the tributaries as rivers of their own, the largest first.
-fn stems((area, drainage): &(Field<f64>, Drainage), least: f64) -> Vec<([usize; 2], f64)> {
+fn stems((area, drainage): &(Field<f64>, FlowGraph), least: f64) -> Vec<([usize; 2], f64)> {
     let cols = area.cols();
     // Larger first; of equal ones the earlier cell.
     let entry = |k: usize| (area[k].to_bits(), std::cmp::Reverse(k));

@@ -3,14 +3,14 @@
 use thalweg_core::terrain::{ChannelNetwork, ChannelReach, DISCHARGE, Hydraulics, POOL};
 use thalweg_core::{Error, Field, Height, Result, Terrain};
 use thalweg_flow::channels::trace_channels;
-use thalweg_flow::{Drainage, Land, hydraulic};
+use thalweg_flow::{FlowGraph, Land, hydraulic};
 
 /// Cells with less than the threshold that a stream may cross: a particle's way and the steepest descent differ by a few.
 const GAP: usize = 6;
 
 /// Width (m), depth (m) and velocity (m/s) by cell of streams of this discharge (m³/s), by hydraulic geometry.
 pub fn geometry(discharge: &Field<f32>) -> [Field<f32>; 3] {
-    [hydraulic::width, hydraulic::depth, hydraulic::velocity].map(|of| discharge.map(|q| of(*q)))
+    [hydraulic::channel_width, hydraulic::channel_depth, hydraulic::flow_velocity].map(|of| discharge.map(|q| of(*q)))
 }
 
 /// The discharge in m³/s from which on a cell of this terrain shows a stream worth a line, if nobody says it: that above
@@ -48,7 +48,7 @@ pub fn trace_streams(
     // Lines of streams end at the sides of the map.
     let grid = terrain.grid.unrolled();
     let ground = Land { grid: &grid, ..Land::of(terrain) };
-    let drainage = Drainage::of(&ground);
+    let drainage = FlowGraph::new(&ground);
     let land = drainage.surface(&ground);
     let cols = size[1];
     let is_pool = |k: usize| pools.is_some_and(|pools| pools[k].0 > 0);
@@ -66,13 +66,13 @@ pub fn trace_streams(
             way.into_iter().for_each(|k| mask[k] = true);
         }
     }
-    let trace = |mask: &Field<bool>| trace_channels(&land, drainage.directions(), drainage.cells(), mask);
+    let trace = |mask: &Field<bool>| trace_channels(&land, drainage.directions(), drainage.upstream_cells(), mask);
     let mut found = trace(&mask)?;
     // Sides of broad channels are sources close to what they join; once they are gone, their channels are whole.
     for _ in 0..4 {
         let is_side = |reach: &&ChannelReach| {
             let (joined, factor) = reach.downstream.map_or((*reach, 1.0), |n| (&found.reaches[n as usize], 2.0));
-            let broad = factor * f64::from(hydraulic::width(greatest(joined, discharge)));
+            let broad = factor * f64::from(hydraulic::channel_width(greatest(joined, discharge)));
             reach.magnitude == 1 && reach.length <= broad.max(3.0 * terrain.grid.cell)
         };
         let sides: Vec<&ChannelReach> = found.reaches.iter().filter(is_side).collect();
@@ -87,7 +87,7 @@ pub fn trace_streams(
     for reach in &mut found.reaches {
         let q = greatest(reach, discharge);
         let [width, depth, velocity] =
-            [hydraulic::width, hydraulic::depth, hydraulic::velocity].map(|of| f64::from(of(q)));
+            [hydraulic::channel_width, hydraulic::channel_depth, hydraulic::flow_velocity].map(|of| f64::from(of(q)));
         reach.hydraulics = Some(Hydraulics { discharge: f64::from(q), width, depth, velocity });
     }
     Ok(found)

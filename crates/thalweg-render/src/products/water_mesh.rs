@@ -187,7 +187,7 @@ fn course(
     let places: Vec<Cell<f64>> = points.iter().map(|p| Cell::new(p[0], p[1])).collect();
     let level = |p: &[f64; 4]| {
         let place = Cell::new(p[0], p[1]);
-        let deep = f64::from(hydraulic::depth(p[2] as f32)) * UNITS;
+        let deep = f64::from(hydraulic::channel_depth(p[2] as f32)) * UNITS;
         // Between cells a line cuts corners, and ground may be a dam that no stream has: what would raise all upstream hides it.
         let ground = drawn::height(&terrain.ground, place).min(p[3] + OVER * UNITS);
         (ground + deep.max(f64::from(drawn::CLOSE))).max(stands(place).unwrap_or(f64::NEG_INFINITY))
@@ -197,7 +197,7 @@ fn course(
         let [y, x] = [0, 1].map(|k| pair[1][k] - pair[0][k]);
         along.push(along[along.len() - 1] + (y * y + x * x).sqrt() * terrain.grid.cell);
     }
-    let widths = points.iter().map(|p| f64::from(hydraulic::width(p[2] as f32))).collect();
+    let widths = points.iter().map(|p| f64::from(hydraulic::channel_width(p[2] as f32))).collect();
     Course { levels: points.iter().map(level).collect(), places, along, widths }
 }
 

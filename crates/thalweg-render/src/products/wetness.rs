@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::products::slope::gradient;
 use thalweg_core::terrain::{DISCHARGE, POOL};
 use thalweg_core::{Error, Field, Result, Terrain};
-use thalweg_flow::{D8, Drainage, Land};
+use thalweg_flow::{D8, FlowGraph, Land};
 use thalweg_models::model::YEAR;
 
 /// How wetness is found. Each number is above 0 to 1e9.
@@ -47,7 +47,7 @@ pub fn wetness(terrain: &Terrain, rules: &WetnessRules) -> Result<Field<f32>> {
 pub fn discharge(terrain: &Terrain, runoff: f64) -> Cow<'_, Field<f32>> {
     match terrain.float(&DISCHARGE) {
         Some(discharge) => Cow::Borrowed(discharge),
-        None => Cow::Owned(Drainage::of(&Land::of(terrain)).yields(terrain.grid.cell_area() * runoff / YEAR)),
+        None => Cow::Owned(FlowGraph::new(&Land::of(terrain)).yields(terrain.grid.cell_area() * runoff / YEAR)),
     }
 }
 

@@ -135,7 +135,7 @@ impl Sketch {
     /// Beds of rivers and crests of ridges; of a river that ends on another one, no lower than that there.
     fn profiles(&self, terrain: &Terrain, low: &Low, scale: &Scale) -> Vec<Option<Profile>> {
         let rivers = self.features.iter().any(|feature| feature.kind == SketchKind::River);
-        let filled = rivers.then(|| fill::fill(&Land::of(terrain)));
+        let filled = rivers.then(|| fill::fill_depressions(&Land::of(terrain)));
         let mut profiles: Vec<Option<Profile>> = self.features.iter().map(|_| None).collect();
         // A river that others end on comes before them; as often as there may be rivers in a row.
         for _ in 0..self.features.len() {

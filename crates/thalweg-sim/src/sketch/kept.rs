@@ -3,7 +3,7 @@
 use crate::sketch::line::{Line, Place, is_inside};
 use crate::sketch::{Sketch, SketchFeature, SketchKind};
 use thalweg_core::{Field, Grid, Height, Terrain};
-use thalweg_flow::{Drainage, Land};
+use thalweg_flow::{FlowGraph, Land};
 
 /// How far from a river's line water may run, in cells of the first level.
 const FOLLOWS: f64 = 2.0;
@@ -37,7 +37,7 @@ impl Sketch {
     pub(super) fn kept_within(&self, terrain: &Terrain, coarse: f64, follows: f64) -> Vec<(Keeping, Vec<bool>)> {
         let coarse = coarse.max(terrain.grid.cell);
         let drains = |feature: &SketchFeature| matches!(feature.kind, SketchKind::River | SketchKind::Ridge);
-        let drainage = self.features.iter().any(drains).then(|| Drainage::of(&Land::of(terrain)));
+        let drainage = self.features.iter().any(drains).then(|| FlowGraph::new(&Land::of(terrain)));
         let relief = relief(terrain).max(1e-3);
         let coasts = Coasts::of(self, &terrain.grid, coarse, f64::INFINITY);
         let part_kept = |feature: &SketchFeature, parts: &[bool]| match (feature.kind, &drainage) {
@@ -82,13 +82,13 @@ fn is_sea(terrain: &Terrain, at: (usize, usize)) -> bool {
 }
 
 /// The share of a line that has the water from its head within `reach`.
-fn followed(feature: &SketchFeature, terrain: &Terrain, drainage: &Drainage, reach: f64) -> f64 {
+fn followed(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, reach: f64) -> f64 {
     let grid = &terrain.grid;
     let line = Line::of(feature);
     let near = line.cells(grid, reach);
     let stops = line.stops(reach / 4.0);
     let step = line.length() / (stops.len() - 1) as f64;
-    let (catchments, cols) = (drainage.cells(), grid.cols());
+    let (catchments, cols) = (drainage.upstream_cells(), grid.cols());
     // Its head: the cell near it that carries most.
     let Some(head) = cell_at(grid, feature.points[0]) else { return 1.0 };
     let far = (0.75 * reach / grid.cell).ceil() as usize;
@@ -122,7 +122,7 @@ fn share(some: usize, all: usize) -> f64 {
 }
 
 /// Whether a line is a divide, at every half of a coarse cell.
-fn divides(feature: &SketchFeature, terrain: &Terrain, drainage: &Drainage, coarse: f64) -> Vec<bool> {
+fn divides(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, coarse: f64) -> Vec<bool> {
     let grid = &terrain.grid;
     let line = Line::of(feature);
     let stops = line.stops(coarse / 2.0);
@@ -145,7 +145,7 @@ fn divides(feature: &SketchFeature, terrain: &Terrain, drainage: &Drainage, coar
             let stop = ((way / step).round() as usize).min(stops.len() - 1);
             tops[stop] = tops[stop].max(terrain.ground[(i, j)]);
             if d <= 0.5 * coarse {
-                waters[stop] = waters[stop].max(drainage.cells()[(i, j)]);
+                waters[stop] = waters[stop].max(drainage.upstream_cells()[(i, j)]);
             }
         }
     }

@@ -6,7 +6,7 @@ use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::RAIN;
 use thalweg_core::{CellRect, Error, Field, Result, Terrain};
 use thalweg_flow::Directions;
-use thalweg_flow::accumulate::{SHARES, shares, weighted};
+use thalweg_flow::accumulate::{SHARES, accumulate_weights, shares};
 use thalweg_refine::{Frame, LocalWindow, Rules};
 
 /// Level 0 of a world: solved whole, or in parts as they are asked for.
@@ -98,7 +98,8 @@ impl Solved {
         let (frame, window) = LocalWindow::bent(terrain, rules)?;
         let mut water = None;
         if let Some(rain) = terrain.float(&RAIN) {
-            let gathered = weighted(&Directions::from(window.receivers.clone()), &rain.map(|share| shares(*share)))?;
+            let gathered =
+                accumulate_weights(&Directions::from(window.receivers.clone()), &rain.map(|share| shares(*share)))?;
             let each = terrain.grid.cell_area() / SHARES;
             let gathered = gathered.map(|sum| (*sum as f64 * each) as f32);
             water = Some(CoarseWater { rain: rain.map(|share| share_of(*share)), gathered });

@@ -72,7 +72,7 @@ fn expected(path: &Path) -> Vec<(&'static str, Samples)> {
     vec![
         ("height", heights(&terrain.ground, i32::MIN)),
         ("filled", heights(&survey.filled, i32::MIN)),
-        ("direction", Samples::U8(streams::esri(&survey.directions).into_vec())),
+        ("direction", Samples::U8(streams::to_esri_codes(&survey.directions).into_vec())),
         ("angle", Samples::F32(survey.angles.clone().into_vec())),
         ("area", Samples::F64(survey.cells.as_slice().iter().map(|n| f64::from(*n) * area).collect())),
         ("basin", Samples::U32(survey.basins.clone().into_vec())),

@@ -5,7 +5,7 @@ use std::time::Instant;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::WATER;
 use thalweg_core::{Result, Terrain};
-use thalweg_flow::{Drainage, Land, accumulate, fill};
+use thalweg_flow::{FlowGraph, Land, accumulate, fill};
 use thalweg_models::model::Model as _;
 use thalweg_models::models as list;
 use thalweg_models::models::fluvial::Fluvial;
@@ -98,18 +98,18 @@ pub fn thermal() -> Result<()> {
 pub fn flow() -> Result<()> {
     for (name, terrain) in [("8 octaves", mountains(4096)?), ("rough", rough(4096)?)] {
         let (land, cells) = (Land::of(&terrain), terrain.grid.len());
-        let (_, directions) = Drainage::of(&land).into_parts();
+        let (_, directions) = FlowGraph::new(&land).into_parts();
         let row = |what: &str, goal: &str, work: &(dyn Fn() + Sync)| {
             let [one, two] = [1, 2].map(|n| with_threads(n, || least_ns(cells, SECONDS, work)));
             println!("| {what}, 4096², {name} | {goal} | {one:.1} ns a cell |");
             println!("| the same, 2 threads | none | {:.2} × ({two:.1} ns) |", one / two);
         };
-        row("fill", "≤ 40 ns a cell [richdem 141, whitebox-tools 325]", &|| drop(fill::fill(&land)));
+        row("fill", "≤ 40 ns a cell [richdem 141, whitebox-tools 325]", &|| drop(fill::fill_depressions(&land)));
         let goal = "≤ 80 ns a cell [richdem 280–380, fastscapelib 504]";
         row("fill, flats, D8 and accumulation", goal, &|| drop(counted(&land)));
         let goal = "≤ 12 ns a cell [fastscapelib 15, whitebox-tools 111]";
-        row("accumulation on ready directions", goal, &|| drop(accumulate::cells(&directions)));
-        row("order of accumulation", "none", &|| drop(accumulate::order(&directions)));
+        row("accumulation on ready directions", goal, &|| drop(accumulate::count_upstream_cells(&directions)));
+        row("order of accumulation", "none", &|| drop(accumulate::upstream_order(&directions)));
     }
     let bytes = beyond_the_ground(DRAINAGE, 4096)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.2} B"));
     println!("| memory beyond the ground, drainage, 4096², rough | ≤ 16 B a cell [65–230] | {bytes} |");
@@ -121,9 +121,9 @@ pub fn flow() -> Result<()> {
 }
 
 /// Drainage with its counts.
-fn counted(land: &Land<'_>) -> Drainage {
-    let drainage = Drainage::of(land);
-    drainage.cells();
+fn counted(land: &Land<'_>) -> FlowGraph {
+    let drainage = FlowGraph::new(land);
+    drainage.upstream_cells();
     drainage
 }
 

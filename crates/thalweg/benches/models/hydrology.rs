@@ -27,7 +27,7 @@ pub fn hydrology() -> Result<()> {
     println!("| drops a second of one core, 256², dry | ≥ 130 000 [McDonald's 26 000] | {:.0} |", 1e9 / each);
     // The same land, with its lakes and filled with solid to their level.
     let land = lakeland(1024)?;
-    let filled = fill::fill(&Land::of(&land));
+    let filled = fill::fill_depressions(&Land::of(&land));
     let mut wet = land.clone();
     let depth = filled.as_slice().iter().zip(land.ground.as_slice()).map(|(top, ground)| Height(top.0 - ground.0));
     wet.insert(&POOL, Cells::Height(thalweg_core::terrain::field::Field::from_vec(filled.size(), depth.collect())?))?;
@@ -54,7 +54,7 @@ pub fn hydrology() -> Result<()> {
 
 /// Land without a hollow.
 fn dry(mut terrain: Terrain) -> Result<Terrain> {
-    terrain.ground = fill::fill(&Land::of(&terrain));
+    terrain.ground = fill::fill_depressions(&Land::of(&terrain));
     Ok(terrain)
 }
 

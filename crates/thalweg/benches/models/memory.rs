@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
 use thalweg_core::{Error, Result};
-use thalweg_flow::{Drainage, Land};
+use thalweg_flow::{FlowGraph, Land};
 use thalweg_models::models::hydrology::Hydrology;
 use thalweg_models::models::river_network::RiverNetwork;
 
@@ -38,8 +38,8 @@ pub fn child(work: &str, side: usize) -> ExitCode {
         let before = status("VmRSS:")?;
         if work == DRAINAGE {
             // All results are held to the end.
-            let drainage = Drainage::of(&Land::of(&terrain));
-            drainage.cells();
+            let drainage = FlowGraph::new(&Land::of(&terrain));
+            drainage.upstream_cells();
             black_box(drainage);
         } else if work == RIVERS {
             finish(&rivers_alone(), &mut terrain).ok()?;

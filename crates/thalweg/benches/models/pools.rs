@@ -3,7 +3,7 @@
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::pools::{Arrival, PoolRules, Pools, Stock};
-use thalweg_flow::{Directions, Drainage, Land, downstream, fill};
+use thalweg_flow::{Directions, FlowGraph, Land, downstream, fill};
 
 use crate::work::{lakeland, now, rough, with_threads};
 
@@ -14,7 +14,7 @@ const SIDE: usize = 1024;
 pub fn pools() -> Result<()> {
     let lakes = lakeland(SIDE)?;
     let mut silted = lakes.clone();
-    silted.ground = fill::fill(&Land::of(&lakes));
+    silted.ground = fill::fill_depressions(&Land::of(&lakes));
     for (name, terrain) in [("smooth, a quarter lake", lakes), ("rough", rough(SIDE)?), ("lakes silted flat", silted)] {
         with_threads(1, || figures(name, &terrain))?;
     }
@@ -22,7 +22,7 @@ pub fn pools() -> Result<()> {
 }
 
 fn figures(name: &str, terrain: &Terrain) -> Result<()> {
-    let (filled, directions) = Drainage::of(&Land::of(terrain)).into_parts();
+    let (filled, directions) = FlowGraph::new(&Land::of(terrain)).into_parts();
     let side = (0.05f64.sqrt() * SIDE as f64) as usize;
     let block = |i: usize, j: usize| i.abs_diff(SIDE / 3) <= side / 2 && j.abs_diff(SIDE / 3) <= side / 2;
     let block = Field::generate(terrain.grid.size, block);

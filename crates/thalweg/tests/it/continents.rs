@@ -311,7 +311,7 @@ fn rivers_have_the_discharge_of_the_build() {
         let terrain = run.terrain();
         let discharge = terrain.float(&DISCHARGE).unwrap();
         let land = thalweg_flow::Land::of(terrain);
-        let counted = thalweg_flow::Drainage::of(&land).cells().clone();
+        let counted = thalweg_flow::FlowGraph::new(&land).upstream_cells().clone();
         let world = World::open(&recipe).unwrap().with_tiles(64).unwrap();
         let (each, wide) = (terrain.grid.cell_area(), world.frame().width(0));
         // The build's own map lies in the middle of a world without end.

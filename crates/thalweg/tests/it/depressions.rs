@@ -147,7 +147,7 @@ struct Slow<'a> {
 impl<'a> Slow<'a> {
     fn new(ground: &'a Ground) -> Self {
         let land = ground.land();
-        let (parts, mut directions) = (land.parts(), d8::directions(&land));
+        let (parts, mut directions) = (land.parts(), d8::route_d8(&land));
         let mut sinks = vec![];
         if ground.is_closed() {
             sinks = (0..directions.len()).filter(|k| parts.as_slice()[*k] == Part::Sink).collect();
@@ -307,7 +307,7 @@ fn enough_water_fills_all_depressions() {
         let standing = fill_spill_merge(&land, &Hierarchy::of(&land), &water).unwrap();
         let surface =
             Field::generate(ground.grid.size, |i, j| Height(land.ground[(i, j)].0 + standing.depth[(i, j)].0));
-        assert_eq!(surface, fill::fill(&land), "case {case}");
+        assert_eq!(surface, fill::fill_depressions(&land), "case {case}");
         assert!(standing.pools.iter().all(|pool| pool.full && pool.remainder == 0), "case {case}");
     }
 }
@@ -382,6 +382,6 @@ fn the_least_and_the_strangest_lands_pass() {
     }
     // A direction that leaves is no leaf.
     let flat = Ground::row(&[3, 3], Edge::Open, Edge::Open);
-    assert!(d8::directions(&flat.land()).as_slice().contains(&OUT));
+    assert!(d8::route_d8(&flat.land()).as_slice().contains(&OUT));
     assert!(Hierarchy::of(&flat.land()).depressions.is_empty());
 }

@@ -3,7 +3,7 @@
 
 use crate::support::finish_run;
 use thalweg_core::{Field, Georeference, Grid, Height, Terrain};
-use thalweg_flow::accumulate::{in_parts, weighted};
+use thalweg_flow::accumulate::{accumulate_weights, quantize_weights};
 use thalweg_flow::{Directions, OUT, VOID, streams};
 use thalweg_io::{LoadOptions, Unit, cell_of};
 use thalweg_models::models::Models;
@@ -129,13 +129,13 @@ fn recipes_are_changed_by_label() {
 fn codes_come_back_as_directions() {
     let size = [3, 3];
     let all: Directions = Field::from_vec(size, vec![OUT, 2, 3, 0, VOID, 4, 7, 6, OUT]).unwrap().into();
-    assert_eq!(streams::from_esri(&streams::esri(&all), [false; 2]).unwrap(), all);
+    assert_eq!(streams::from_esri_codes(&streams::to_esri_codes(&all), [false; 2]).unwrap(), all);
     // Eastward out of the field.
-    let east = streams::from_esri(&Field::new(size, 1), [true, false]).unwrap();
+    let east = streams::from_esri_codes(&Field::new(size, 1), [true, false]).unwrap();
     assert_eq!(east.as_slice(), &[0, 0, OUT, 0, 0, OUT, 0, 0, OUT]);
-    let round = streams::from_esri(&Field::new(size, 1), [false, true]).unwrap();
+    let round = streams::from_esri_codes(&Field::new(size, 1), [false, true]).unwrap();
     assert_eq!((round.as_slice(), round.next(2)), (&[0; 9][..], Some(0)));
-    let error = streams::from_esri(&Field::new(size, 3), [false; 2]).unwrap_err().to_string();
+    let error = streams::from_esri_codes(&Field::new(size, 3), [false; 2]).unwrap_err().to_string();
     assert!(error.contains("direction at row 0, column 0 = 3"), "{error}");
 }
 
@@ -144,19 +144,21 @@ fn real_weights_are_summed_without_rounding_on_the_way() {
     let river: Directions = Field::from_vec([1, 5], vec![0, 0, 0, 0, OUT]).unwrap().into();
     // Sums of doubles would lose the small ones, or not, by their order.
     let weights = Field::from_vec([1, 5], vec![1e-3, 1e12, -1e12, 0.25, 1.0]).unwrap();
-    let (parts, part) = in_parts(&weights).unwrap();
-    let sums = weighted(&river, &parts).unwrap();
+    let (parts, part) = quantize_weights(&weights).unwrap();
+    let sums = accumulate_weights(&river, &parts).unwrap();
     let real = |k: usize| sums[(0, k)] as f64 * part;
     assert!(part.log2().fract() == 0.0 && part < 1e-5, "{part}");
     assert!((real(2) - 1e-3).abs() <= part && (real(4) - 1.251).abs() <= 2.0 * part, "{} {}", real(2), real(4));
     for magnitude in [1e-200, 1.0, 1e300] {
-        let (parts, part) = in_parts(&Field::new([2, 3], magnitude)).unwrap();
+        let (parts, part) = quantize_weights(&Field::new([2, 3], magnitude)).unwrap();
         let back = parts[(1, 2)] as f64 * part;
         assert!((back / magnitude - 1.0).abs() < 1e-15, "{back}");
     }
-    assert_eq!(in_parts(&Field::new([2, 2], 0.0)).unwrap().0, Field::new([2, 2], 0));
-    assert!(in_parts(&Field::new([2, 2], f64::NAN)).unwrap_err().to_string().contains("weight at row 0, column 0"));
-    assert!(in_parts(&Field::new([2, 2], f64::MAX)).unwrap_err().to_string().contains("sum of the weights"));
+    assert_eq!(quantize_weights(&Field::new([2, 2], 0.0)).unwrap().0, Field::new([2, 2], 0));
+    assert!(
+        quantize_weights(&Field::new([2, 2], f64::NAN)).unwrap_err().to_string().contains("weight at row 0, column 0")
+    );
+    assert!(quantize_weights(&Field::new([2, 2], f64::MAX)).unwrap_err().to_string().contains("sum of the weights"));
 }
 
 #[test]

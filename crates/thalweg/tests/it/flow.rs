@@ -5,7 +5,7 @@ mod plain;
 use crate::support::with_threads;
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Topology};
-use thalweg_flow::{Directions, Drainage, Land, OUT, PIT, Part, VOID, accumulate, d8, fill};
+use thalweg_flow::{Directions, FlowGraph, Land, OUT, PIT, Part, VOID, accumulate, d8, fill};
 
 /// Ground with all that a land needs.
 struct Case {
@@ -84,7 +84,7 @@ fn weights(case: &Case) -> Field<i64> {
 fn check_drained(land: &Land<'_>, filled: &Field<Height>, directions: &Directions) {
     let parts = plain::parts(land);
     let valid = parts.as_slice().iter().filter(|part| **part != Part::Void).count();
-    let counts = accumulate::cells(directions);
+    let counts = accumulate::count_upstream_cells(directions);
     let mut out = 0;
     for k in 0..filled.len() {
         assert!(filled.as_slice()[k] >= land.ground.as_slice()[k], "filling only raises");
@@ -98,7 +98,7 @@ fn check_drained(land: &Land<'_>, filled: &Field<Height>, directions: &Direction
     }
     // No circle either: its cells would be missing.
     assert_eq!(out, valid, "all cells drain out");
-    let order = accumulate::order(directions);
+    let order = accumulate::upstream_order(directions);
     assert_eq!(order.len(), valid);
     let mut place = vec![usize::MAX; filled.len()];
     order.iter().enumerate().for_each(|(x, k)| place[*k as usize] = x);
@@ -115,21 +115,24 @@ fn small_terrains_equal_the_plain_forms() {
         let case = random(n);
         let land = case.land();
         assert_eq!(land.parts(), plain::parts(&land), "parts of terrain {n}");
-        let filled = fill::fill(&land);
+        let filled = fill::fill_depressions(&land);
         assert_eq!(filled, plain::fill(&land), "filled terrain {n}");
         for surface in [land, land.under(&filled)] {
-            let directions = d8::directions(&surface);
+            let directions = d8::route_d8(&surface);
             assert_eq!(directions, plain::directions(&surface), "directions of terrain {n}");
             let weights = weights(&case);
-            assert_eq!(accumulate::weighted(&directions, &weights).unwrap(), plain::weighted(&directions, &weights));
+            assert_eq!(
+                accumulate::accumulate_weights(&directions, &weights).unwrap(),
+                plain::weighted(&directions, &weights)
+            );
             let ones = Field::new(case.grid.size, 1);
-            let counts = accumulate::cells(&directions).map(|count| i64::from(*count));
+            let counts = accumulate::count_upstream_cells(&directions).map(|count| i64::from(*count));
             assert_eq!(counts, plain::weighted(&directions, &ones), "cells through each cell of terrain {n}");
         }
-        let (again, directions) = Drainage::of(&land).into_parts();
+        let (again, directions) = FlowGraph::new(&land).into_parts();
         assert_eq!(again, filled);
-        assert_eq!(directions, d8::directions(&land.under(&filled)), "terrain {n}");
-        assert_eq!(fill::fill(&land.under(&filled)), filled, "filling again changes nothing");
+        assert_eq!(directions, d8::route_d8(&land.under(&filled)), "terrain {n}");
+        assert_eq!(fill::fill_depressions(&land.under(&filled)), filled, "filling again changes nothing");
         check_drained(&land, &filled, &directions);
     }
 }
@@ -138,7 +141,7 @@ fn small_terrains_equal_the_plain_forms() {
 fn filled_surfaces_are_those_of_minimax_paths() {
     for n in 50_000..51_000 {
         let case = random(n);
-        assert_eq!(fill::fill(&case.land()), plain::minimax(&case.land()), "terrain {n}");
+        assert_eq!(fill::fill_depressions(&case.land()), plain::minimax(&case.land()), "terrain {n}");
     }
 }
 
@@ -164,11 +167,11 @@ fn any_number_of_threads_gives_the_same_bits() {
         let all = |threads: usize| {
             with_threads(threads, || {
                 let land = case.land();
-                let (filled, directions) = Drainage::of(&land).into_parts();
-                let open = d8::directions(&land);
-                let counts = accumulate::cells(&directions);
-                let sums = accumulate::weighted(&directions, &weights).unwrap();
-                let order = accumulate::order(&directions);
+                let (filled, directions) = FlowGraph::new(&land).into_parts();
+                let open = d8::route_d8(&land);
+                let counts = accumulate::count_upstream_cells(&directions);
+                let sums = accumulate::accumulate_weights(&directions, &weights).unwrap();
+                let order = accumulate::upstream_order(&directions);
                 (land.parts(), filled, directions, open, counts, sums, order)
             })
         };
@@ -184,7 +187,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 /// Drains a land of some size in time that a quadratic way would not have, and checks it.
 fn drained(case: &Case) -> (Field<Height>, Directions) {
     let land = case.land();
-    let (filled, directions) = Drainage::of(&land).into_parts();
+    let (filled, directions) = FlowGraph::new(&land).into_parts();
     check_drained(&land, &filled, &directions);
     (filled, directions)
 }
@@ -271,7 +274,7 @@ fn flow_over_a_lake_gathers_in_its_middle() {
         _ => 1000 + (i * 31 + j * 17) as i32 % 7,
     });
     let (_, directions) = drained(&case);
-    let counts = accumulate::cells(&directions);
+    let counts = accumulate::count_upstream_cells(&directions);
     let lake = 39 * 119;
     // Half way along, most of what lies above passes in the three middle rows.
     let middle: u32 = (19..22).map(|i| counts[(i, 60)]).sum();
@@ -281,8 +284,8 @@ fn flow_over_a_lake_gathers_in_its_middle() {
 #[test]
 fn a_flat_without_a_way_out_keeps_its_water() {
     let case = Case::new([9, 9], |i, j| i32::from(!((2..7).contains(&i) && (2..7).contains(&j))) * 50);
-    let directions = d8::directions(&case.land());
-    let counts = accumulate::cells(&directions);
+    let directions = d8::route_d8(&case.land());
+    let counts = accumulate::count_upstream_cells(&directions);
     let pits: Vec<usize> = (0..81).filter(|k| directions.as_slice()[*k] == PIT).collect();
     assert_eq!(pits.len(), 25);
     // Its own cells, and the ring of 24 that drains into it; the outermost ring drains out.
@@ -291,8 +294,8 @@ fn a_flat_without_a_way_out_keeps_its_water() {
 
 #[test]
 fn weights_that_do_not_fit_are_refused() {
-    let directions = d8::directions(&Case::new([2, 2], |i, j| (i + j) as i32).land());
-    let refused = |weights| accumulate::weighted(&directions, &weights).unwrap_err().to_string();
+    let directions = d8::route_d8(&Case::new([2, 2], |i, j| (i + j) as i32).land());
+    let refused = |weights| accumulate::accumulate_weights(&directions, &weights).unwrap_err().to_string();
     assert!(refused(Field::new([2, 3], 1)).contains("[2, 2]"));
     assert!(refused(Field::new([2, 2], i64::MAX)).contains("magnitudes"));
     assert!(refused(Field::new([2, 2], i64::MIN)).contains("36893488147419103232"));
@@ -307,9 +310,9 @@ fn directions_that_lead_astray_harm_nothing() {
         let codes = Field::generate(size, |i, j| (key.cell([i as i64, j as i64]).bits() >> 20) as u8 % 11);
         let directions = Directions::from(codes).looped([n % 3 == 0, n % 5 == 0]);
         with_threads(1 + n as usize % 2, || {
-            accumulate::cells(&directions);
-            accumulate::order(&directions);
-            accumulate::weighted(&directions, &Field::new(size, -3)).unwrap();
+            accumulate::count_upstream_cells(&directions);
+            accumulate::upstream_order(&directions);
+            accumulate::accumulate_weights(&directions, &Field::new(size, -3)).unwrap();
         });
     }
 }

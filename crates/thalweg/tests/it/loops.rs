@@ -5,7 +5,7 @@ use crate::support::{finish_run, run_recipe, with_threads};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::grid::SIDES;
 use thalweg_core::{Cell, Edge, Field, Grid, Terrain, Topology};
-use thalweg_flow::{D8, Drainage, Land};
+use thalweg_flow::{D8, FlowGraph, Land};
 use thalweg_models::model::{Family, Model, Tick};
 use thalweg_models::models;
 use thalweg_models::models::hillslope::Hillslope;
@@ -205,13 +205,13 @@ fn a_looped_world_is_built_in_levels_and_goes_on_from_a_checkpoint() {
 /// Slope, area and χ (of A₀ = 1 m²) of each cell that does not lie at base level, with its height.
 fn balance(terrain: &Terrain, theta: f64) -> Vec<[f64; 4]> {
     let land = Land::of(terrain);
-    let drainage = Drainage::of(&land);
+    let drainage = FlowGraph::new(&land);
     assert_eq!(*drainage.filled(), terrain.ground, "land in balance has no hollows");
     let cell = terrain.grid.cell;
-    let area = drainage.cells().map(|n| f64::from(*n) * cell * cell);
+    let area = drainage.upstream_cells().map(|n| f64::from(*n) * cell * cell);
     let mut chi = Field::new(terrain.grid.size, 0.0f64);
     let mut found = Vec::new();
-    for &k in drainage.order().iter().rev() {
+    for &k in drainage.upstream_order().iter().rev() {
         let k = k as usize;
         let Some(below) = drainage.next(k) else { continue };
         let length = D8::DISTANCES[usize::from(drainage.directions()[k]) % 2] * cell;
@@ -229,7 +229,7 @@ fn balance(terrain: &Terrain, theta: f64) -> Vec<[f64; 4]> {
 }
 
 /// Where the water of a cell comes to base level.
-fn way_out(drainage: &Drainage, mut k: usize, cols: usize, rows: usize) -> usize {
+fn way_out(drainage: &FlowGraph, mut k: usize, cols: usize, rows: usize) -> usize {
     while let Some(next) = drainage.next(k) {
         k = next;
         if k < cols || k / cols + 1 == rows {

@@ -86,11 +86,11 @@ fn steady(n: usize, cell: f64, theta: f64) -> Terrain {
     terrain.grid.edges = [Edge::Closed, Edge::Closed, Edge::Open, Edge::Closed];
     for _ in 0..40 {
         let land = Land::of(&terrain);
-        let filled = fill::fill(&land);
-        let directions = d8::directions(&land.under(&filled));
-        let cells = accumulate::cells(&directions);
+        let filled = fill::fill_depressions(&land);
+        let directions = d8::route_d8(&land.under(&filled));
+        let cells = accumulate::count_upstream_cells(&directions);
         let mut heights = vec![0.0; n * n];
-        for &k in accumulate::order(&directions).iter().rev() {
+        for &k in accumulate::upstream_order(&directions).iter().rev() {
             let k = k as usize;
             if let Some(next) = downstream(k, directions.as_slice()[k], n) {
                 let step = if directions.as_slice()[k] % 2 == 1 { 2f64.sqrt() } else { 1.0 } * cell;

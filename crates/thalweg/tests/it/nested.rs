@@ -3,7 +3,7 @@
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::depressions::{Depression, Hierarchy};
-use thalweg_flow::{Drainage, Land};
+use thalweg_flow::{FlowGraph, Land};
 use thalweg_io::atomic;
 use thalweg_io::depression_file::DepressionFile;
 use thalweg_render::products::lakes::lakes;
@@ -11,7 +11,7 @@ use thalweg_render::products::nested::{NestedDepression, nested};
 
 fn tree(terrain: &Terrain) -> Vec<NestedDepression> {
     let land = Land::of(terrain);
-    let (filled, directions) = Drainage::of(&land).into_parts();
+    let (filled, directions) = FlowGraph::new(&land).into_parts();
     nested(&land, &filled, &directions).unwrap()
 }
 
@@ -164,7 +164,7 @@ fn the_last_of_each_lake_is_the_lake() {
             Height(((key.cell([i as i64, j as i64]).bits() >> 20) % (2 + seed % 9)) as i32 * 1000)
         });
         let rows = tree(&terrain);
-        let depths = Drainage::of(&Land::of(&terrain)).depths(&terrain.ground);
+        let depths = FlowGraph::new(&Land::of(&terrain)).depths(&terrain.ground);
         let (lakes, numbers) = lakes(&terrain, &depths).unwrap();
         let wholes: Vec<&NestedDepression> = rows.iter().filter(|one| one.parent.is_none()).collect();
         assert_eq!(wholes.len(), lakes.len());
@@ -190,8 +190,8 @@ fn the_last_of_each_lake_is_the_lake() {
 fn sizes_that_differ_are_refused() {
     let terrain = row(&[3, 1, 2]);
     let land = Land::of(&terrain);
-    let (filled, directions) = Drainage::of(&land).into_parts();
+    let (filled, directions) = FlowGraph::new(&land).into_parts();
     assert!(nested(&land, &Field::new([2, 2], Height(0)), &directions).is_err());
-    let other = Drainage::of(&Land::of(&row(&[1, 2]))).into_parts().1;
+    let other = FlowGraph::new(&Land::of(&row(&[1, 2]))).into_parts().1;
     assert!(nested(&land, &filled, &other).unwrap_err().to_string().contains("1 × 2"));
 }

@@ -4,7 +4,7 @@ use crate::long;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Edge, Field, Grid, Height};
-use thalweg_flow::outlets::{LakeLimits, Outlets, drains, outlets};
+use thalweg_flow::outlets::{LakeLimits, Outlets, drains, open_outlets};
 use thalweg_flow::{Land, Part, fill};
 
 /// Ground of hills, hollows and roughness; some of it closed, with cells without data, sea, and water that stands in it.
@@ -37,7 +37,8 @@ impl Ground {
         let nodata = (draw(9, 4) == 0).then(|| Field::generate(grid.size, |i, j| unit(10, i, j) < 0.02));
         // Some hollows half full, some land wet.
         let pools = (draw(11, 2) == 0).then(|| {
-            let filled = fill::fill(&Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] });
+            let filled =
+                fill::fill_depressions(&Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] });
             let share = 0.3 + 0.7 * key.and(12).unit();
             Field::generate(grid.size, |i, j| {
                 let deep = f64::from(filled[(i, j)].0 - ground[(i, j)].0) / UNITS;
@@ -57,7 +58,7 @@ impl Ground {
     }
 
     fn mended(&self) -> Outlets {
-        outlets(&self.land(), self.pools.as_ref(), &self.least).unwrap()
+        open_outlets(&self.land(), self.pools.as_ref(), &self.least).unwrap()
     }
 
     /// Whether water can leave the land nowhere: then its lowest cell takes it.
@@ -173,7 +174,7 @@ fn the_change_is_small_and_made_once() {
         let done = ground.mended();
         // Without water that stood no more is cut than would fill the hollows, and no more is laid; falls of 0.5 mm a cell come on top.
         if ground.pools.is_none() {
-            let filled = fill::fill(&ground.land());
+            let filled = fill::fill_depressions(&ground.land());
             let fill = |at: (usize, usize)| filled[at].0 - ground.ground[at].0;
             let cut = |at: (usize, usize)| i64::from((ground.ground[at].0 - done.ground[at].0).max(0));
             let volume: i64 = ground.cells().map(|at| i64::from(fill(at))).sum();
@@ -184,7 +185,7 @@ fn the_change_is_small_and_made_once() {
             let deepest = ground.cells().map(|at| filled[at].0 - ground.ground[at].0).max().unwrap_or(0);
             assert!(ground.cells().all(|at| ground.ground[at].0 - done.ground[at].0 <= deepest), "seed {seed}");
         }
-        let again = outlets(&ground.land().under(&done.ground), Some(&done.pools), &ground.least).unwrap();
+        let again = open_outlets(&ground.land().under(&done.ground), Some(&done.pools), &ground.least).unwrap();
         let other =
             ground.cells().find(|at| again.ground[*at] != done.ground[*at] || again.pools[*at] != done.pools[*at]);
         let values =
@@ -197,8 +198,8 @@ fn the_change_is_small_and_made_once() {
 fn what_cannot_be_is_refused() {
     let ground = Ground::random(1);
     for least in [LakeLimits { depth: -1.0, area: 0.0 }, LakeLimits { depth: 0.0, area: f64::NAN }] {
-        assert!(outlets(&ground.land(), None, &least).is_err());
+        assert!(open_outlets(&ground.land(), None, &least).is_err());
     }
     let other = Field::new([2, 100], Height::ZERO);
-    assert!(outlets(&ground.land(), Some(&other), &ground.least).is_err());
+    assert!(open_outlets(&ground.land(), Some(&other), &ground.least).is_err());
 }

@@ -458,7 +458,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             let pools = Pools::of(&ground.land());
             let mut stock = ground.dry();
             let settled = pools.settle(&ground.land(), &mut stock, &arrivals, &AT_ONCE).unwrap();
-            (d8::directions(&ground.land()), pools.hierarchy().clone(), settled, stock)
+            (d8::route_d8(&ground.land()), pools.hierarchy().clone(), settled, stock)
         })
     };
     let one = run(1);

@@ -7,8 +7,8 @@ use crate::support::{elevation_model_path, run_recipe, shared_preset, terrain_on
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, RAIN};
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
-use thalweg_flow::breach::Limits;
-use thalweg_flow::{Drainage, Land};
+use thalweg_flow::breach::BreachLimits;
+use thalweg_flow::{FlowGraph, Land};
 use thalweg_io::rivers::{read_network, save_network};
 use thalweg_io::terrain::{LoadOptions, load};
 use thalweg_models::model::{Model, Tick};
@@ -31,7 +31,12 @@ fn land(size: [usize; 2], sea: Option<f64>, height: impl Fn(f64, f64) -> f64 + S
 
 /// Rivers from catchments of 40 cells on; nothing is breached.
 fn unbreached() -> Design {
-    Design { catchment: 40.0 * 400.0, breach: Limits { depth: 0.0, length: 0.0 }, noise: 0.0, ..Design::default() }
+    Design {
+        catchment: 40.0 * 400.0,
+        breach: BreachLimits { depth: 0.0, length: 0.0 },
+        noise: 0.0,
+        ..Design::default()
+    }
 }
 
 fn made(terrain: &Terrain, design: &Design) -> (Network, Carved) {
@@ -211,7 +216,7 @@ fn a_basin_with_one_outlet_is_a_lake_with_one_outlet() {
     assert!(inlets >= 4, "{inlets} inlets");
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
     // With breaching there is no lake: a river runs through.
-    let breached = Design { breach: Limits { depth: 50.0, length: 3000.0 }, ..unbreached() };
+    let breached = Design { breach: BreachLimits { depth: 50.0, length: 3000.0 }, ..unbreached() };
     let (network, carved) = made(&terrain, &breached);
     assert!(network.lake.as_slice().iter().all(|lake| *lake == 0));
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
@@ -401,7 +406,7 @@ fn every_check_holds_on_noise_of_all_sorts() {
 fn every_check_holds_where_one_once_did_not() {
     let rough = |breach: f64| Design {
         catchment: 50_000.0,
-        breach: Limits { depth: breach, length: 1000.0 },
+        breach: BreachLimits { depth: breach, length: 1000.0 },
         ..Design::default()
     };
     let noiseless = Design { noise: 0.0, runoff: 5.0, ..rough(3.0) };
@@ -974,7 +979,7 @@ fn the_letters_rivers_depend_on_its_points() {
 fn great_rivers_are_where_water_gathers() {
     let terrain = jacksboro();
     let network = &*DENSE;
-    let gathered = Drainage::of(&Land::of(&terrain)).take_cells();
+    let gathered = FlowGraph::new(&Land::of(&terrain)).take_upstream_cells();
     let mut ends: Vec<(i64, u32)> = Vec::new();
     for river in &network.rivers {
         let flow = river.vertices[river.vertices.len() - 1].flow;

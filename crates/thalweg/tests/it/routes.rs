@@ -8,8 +8,8 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::basins::{basins, catchment};
-use thalweg_flow::breach::{Limits, breach};
-use thalweg_flow::infinity::{self, accumulate, angles, share};
+use thalweg_flow::breach::{BreachLimits, breach_depressions};
+use thalweg_flow::infinity::{self, accumulate_d_infinity, route_d_infinity, share};
 use thalweg_flow::{Land, PIT, Part, VOID, d8, downstream, fill};
 
 /// Random ground, some of it with closed edges, cells without data, sea, an outlet.
@@ -51,7 +51,7 @@ fn sum(ground: &Field<Height>) -> i64 {
 fn slow_breach(land: &Land<'_>, depth: i64, cells: f64) -> (Field<Height>, usize) {
     let parts = land.parts();
     let cols = land.grid.cols();
-    let directions = d8::directions(land);
+    let directions = d8::route_d8(land);
     let mut pits: Vec<usize> = (0..directions.len()).filter(|k| directions.as_slice()[*k] == PIT).collect();
     pits.sort_by_key(|k| land.ground.as_slice()[*k]);
     let (mut ground, mut kept) = (land.ground.as_slice().to_vec(), 0);
@@ -107,7 +107,7 @@ fn breaching_finds_the_least_cut() {
         let land = ground.land();
         let depth = [f64::INFINITY, 2000.0, 500.0][case as usize % 3];
         let cells = [f64::INFINITY, 3.0, 1.5][case as usize / 3 % 3];
-        let result = breach(&land, &Limits { depth, length: cells * ground.grid.cell }).unwrap();
+        let result = breach_depressions(&land, &BreachLimits { depth, length: cells * ground.grid.cell }).unwrap();
         let units = if depth.is_finite() { (depth * UNITS) as i64 } else { i64::MAX };
         let (slow, kept) = slow_breach(&land, units, cells);
         assert_eq!((&result.ground, result.kept), (&slow, kept), "case {case}");
@@ -123,31 +123,31 @@ fn breached_ground_drains() {
     for case in 0..1200 {
         let ground = Ground::random(Key::new(case, "drains"), 12, [3, 8, 60][case as usize % 3]);
         let land = ground.land();
-        let free = breach(&land, &Limits::default()).unwrap();
+        let free = breach_depressions(&land, &BreachLimits::default()).unwrap();
         // The stand-in for an outlet may move when the ground is cut, but all still drains.
-        assert_eq!(fill::fill(&land.under(&free.ground)), free.ground, "case {case}");
+        assert_eq!(fill::fill_depressions(&land.under(&free.ground)), free.ground, "case {case}");
         assert_eq!(free.kept, 0, "case {case}");
         let units = 2;
-        let limits = Limits { depth: f64::from(units) / UNITS, length: 2.0 * ground.grid.cell };
-        let some = breach(&land, &limits).unwrap();
+        let limits = BreachLimits { depth: f64::from(units) / UNITS, length: 2.0 * ground.grid.cell };
+        let some = breach_depressions(&land, &limits).unwrap();
         for (after, before) in some.ground.as_slice().iter().zip(land.ground.as_slice()) {
             assert!(after <= before && before.0 - after.0 <= units, "case {case}");
         }
         let under = land.under(&some.ground);
-        let filled = fill::fill(&under);
+        let filled = fill::fill_depressions(&under);
         assert_eq!(some.kept == 0, filled == some.ground, "case {case}");
-        assert!(!d8::directions(&under.under(&filled)).as_slice().contains(&PIT), "case {case}");
+        assert!(!d8::route_d8(&under.under(&filled)).as_slice().contains(&PIT), "case {case}");
     }
 }
 
 #[test]
 fn breaching_with_nothing_allowed_changes_nothing() {
     let ground = Ground::random(Key::new(3, "nothing"), 20, 50);
-    let none = breach(&ground.land(), &Limits { depth: 0.0, length: 0.0 }).unwrap();
+    let none = breach_depressions(&ground.land(), &BreachLimits { depth: 0.0, length: 0.0 }).unwrap();
     assert_eq!((none.removed, &none.ground), (0, &ground.ground));
     for bad in [-1.0, f64::NAN] {
-        assert!(breach(&ground.land(), &Limits { depth: bad, ..Limits::default() }).is_err());
-        assert!(breach(&ground.land(), &Limits { length: bad, ..Limits::default() }).is_err());
+        assert!(breach_depressions(&ground.land(), &BreachLimits { depth: bad, ..BreachLimits::default() }).is_err());
+        assert!(breach_depressions(&ground.land(), &BreachLimits { length: bad, ..BreachLimits::default() }).is_err());
     }
 }
 
@@ -160,11 +160,11 @@ fn a_level_dam_is_cut_straight() {
     let mut ground = Field::new(grid.size, Height(50));
     ground[(4, 0)] = Height(10);
     let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
-    let result = breach(&land, &Limits::default()).unwrap();
+    let result = breach_depressions(&land, &BreachLimits::default()).unwrap();
     let cut = |i: usize, j: usize| result.ground[(i, j)] == Height(10);
     assert!((0..5).all(|j| cut(4, j)));
     assert_eq!((result.removed, result.breached), (4 * 40, 1));
-    let short = breach(&land, &Limits { depth: f64::INFINITY, length: 39.0 }).unwrap();
+    let short = breach_depressions(&land, &BreachLimits { depth: f64::INFINITY, length: 39.0 }).unwrap();
     assert_eq!((short.removed, short.kept), (0, 1));
 }
 
@@ -178,7 +178,7 @@ fn the_angle_of_a_plane_is_its_own() {
         let height = |i: usize, j: usize| -1e6 * (libm::cos(theta) * j as f64 - libm::sin(theta) * i as f64);
         let ground = Field::generate(grid.size, |i, j| Height(height(i, j).round() as i32));
         let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
-        let angles = angles(&land, &d8::directions(&land));
+        let angles = route_d_infinity(&land, &d8::route_d8(&land));
         for (i, j) in [(1, 1), (2, 3), (3, 5)] {
             assert!((f64::from(angles[(i, j)]) - theta).abs() < 2e-6, "{theta}: {}", angles[(i, j)]);
         }
@@ -196,7 +196,7 @@ fn a_cone_is_the_same_from_all_sides() {
         Height((-1e6 * (x * x + y * y).sqrt()).round() as i32)
     });
     let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
-    let angles = angles(&land, &d8::directions(&land));
+    let angles = route_d_infinity(&land, &d8::route_d8(&land));
     for i in 1..n - 1 {
         for j in 1..n - 1 {
             let (y, x) = away(i, j);
@@ -232,14 +232,14 @@ fn water_by_angles_is_kept_to_the_unit() {
         let key = Key::new(case, "infinity");
         let ground = Ground::random(key, 16, [4, 40, 1 << 28][case as usize % 3]);
         let land = ground.land();
-        let surface = if case % 2 == 0 { fill::fill(&land) } else { ground.ground.clone() };
+        let surface = if case % 2 == 0 { fill::fill_depressions(&land) } else { ground.ground.clone() };
         let land = land.under(&surface);
-        let directions = d8::directions(&land);
-        let angles = angles(&land, &directions);
+        let directions = d8::route_d8(&land);
+        let angles = route_d_infinity(&land, &directions);
         let weights = Field::generate(ground.grid.size, |i, j| {
             (key.and(30).cell([i as i64, j as i64]).bits() % (1 << 40)) as i64 - (1 << 38)
         });
-        let sums = accumulate(&directions, &angles, &weights).unwrap();
+        let sums = accumulate_d_infinity(&directions, &angles, &weights).unwrap();
         let (mut given, mut arrived) = (0, 0);
         for k in 0..weights.len() {
             if directions.as_slice()[k] == VOID {
@@ -268,8 +268,8 @@ fn sums_by_angles_equal_those_from_high_to_low() {
     for case in 0..200 {
         let ground = Ground::random(Key::new(case, "order"), 14, 1 << 29);
         let land = ground.land();
-        let directions = d8::directions(&land);
-        let angles = angles(&land, &directions);
+        let directions = d8::route_d8(&land);
+        let angles = route_d_infinity(&land, &directions);
         let weights = Field::new(ground.grid.size, 1000);
         let mut order: Vec<usize> = (0..weights.len()).filter(|k| directions.as_slice()[*k] != VOID).collect();
         order.sort_by_key(|k| std::cmp::Reverse(land.ground.as_slice()[*k]));
@@ -282,7 +282,7 @@ fn sums_by_angles_equal_those_from_high_to_low() {
                 }
             }
         }
-        assert_eq!(accumulate(&directions, &angles, &weights).unwrap().as_slice(), sums, "case {case}");
+        assert_eq!(accumulate_d_infinity(&directions, &angles, &weights).unwrap().as_slice(), sums, "case {case}");
     }
 }
 
@@ -291,21 +291,21 @@ fn angles_in_circles_or_to_nowhere_are_refused() {
     let directions = Field::from_vec([1, 3], vec![0, 4, 8]).unwrap().into();
     let run = |angles: [f32; 3]| {
         let angles = Field::from_vec([1, 3], angles.to_vec()).unwrap();
-        accumulate(&directions, &angles, &Field::new([1, 3], 1)).map_err(|e| e.to_string())
+        accumulate_d_infinity(&directions, &angles, &Field::new([1, 3], 1)).map_err(|e| e.to_string())
     };
     let west = std::f32::consts::PI;
     assert!(run([0.0, west, -1.0]).unwrap_err().contains("2 cells in circles"));
     assert!(run([0.5, -1.0, -1.0]).unwrap_err().contains("row 0, column 0"));
     assert!(run([west, -1.0, -1.0]).is_err());
     assert_eq!(run([0.0, 0.0, -1.0]).unwrap().as_slice(), [1, 2, 3]);
-    assert!(accumulate(&directions, &Field::new([1, 2], 0.0), &Field::new([1, 3], 1)).is_err());
+    assert!(accumulate_d_infinity(&directions, &Field::new([1, 2], 0.0), &Field::new([1, 3], 1)).is_err());
 }
 
 #[test]
 fn a_basin_is_all_that_ends_at_its_outlet() {
     for case in 0..400 {
         let ground = Ground::random(Key::new(case, "basins"), 20, [5, 1000][case as usize % 2]);
-        let directions = d8::directions(&ground.land());
+        let directions = d8::route_d8(&ground.land());
         let land = ground.land();
         let labels = basins(&land, &directions).unwrap();
         let cols = directions.cols();
@@ -350,9 +350,11 @@ fn directions_in_circles_have_no_basin() {
 fn angles_are_the_same_on_any_number_of_threads() {
     let ground = Ground::random(Key::new(8, "threads"), 60, 30);
     let land = ground.land();
-    let directions = d8::directions(&land);
+    let directions = d8::route_d8(&land);
     let run = |threads: usize| {
-        with_threads(threads, || (angles(&land, &directions), breach(&land, &Limits::default()).unwrap()))
+        with_threads(threads, || {
+            (route_d_infinity(&land, &directions), breach_depressions(&land, &BreachLimits::default()).unwrap())
+        })
     };
     assert!(run(1) == run(2) && run(1) == run(7));
 }

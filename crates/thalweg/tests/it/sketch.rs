@@ -6,7 +6,7 @@ use crate::long;
 use crate::support::{finish_run, run_recipe, with_threads};
 use thalweg_core::Extent;
 use thalweg_core::Terrain;
-use thalweg_flow::{Drainage, Land};
+use thalweg_flow::{FlowGraph, Land};
 use thalweg_sim::knobs::Knobs;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
@@ -95,12 +95,12 @@ fn stops(feature: &SketchFeature) -> Vec<([f64; 2], [f64; 2])> {
 
 /// The greatest distance, in coarse cells, from a river's line to the water that comes from its head. Worked out apart from the library's measure.
 fn farthest(terrain: &Terrain, feature: &SketchFeature) -> f64 {
-    let drainage = Drainage::of(&Land::of(terrain));
+    let drainage = FlowGraph::new(&Land::of(terrain));
     let (size, cols) = (terrain.grid.cell, terrain.grid.cols());
     let middle = |k: usize| [(k % cols) as f64 * size + size / 2.0, (k / cols) as f64 * size + size / 2.0];
     let apart = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
     let near = (0..terrain.grid.len()).filter(|k| apart(middle(*k), feature.points[0]) <= 1.5 * COARSE);
-    let mut here = near.max_by_key(|k| drainage.cells().as_slice()[*k]);
+    let mut here = near.max_by_key(|k| drainage.upstream_cells().as_slice()[*k]);
     let mut path = Vec::new();
     while let Some(k) = here {
         path.push(middle(k));

@@ -47,10 +47,10 @@ fn run(model: &StreamPower, terrain: &mut Terrain) -> MassBalance {
 /// Greatest relative error of the steady slope S = (c·U/K)^(1/n)·A^(−m/n) over all cells above base level.
 fn worst_slope(model: &StreamPower, terrain: &Terrain, c: f64) -> f64 {
     let land = Land::of(terrain);
-    let filled = fill::fill(&land);
+    let filled = fill::fill_depressions(&land);
     assert_eq!(filled, terrain.ground, "a steady land has no hollows");
-    let codes = d8::directions(&land);
-    let counts = accumulate::cells(&codes);
+    let codes = d8::route_d8(&land);
+    let counts = accumulate::count_upstream_cells(&codes);
     let grid = &terrain.grid;
     let mut worst = 0.0f64;
     let mut seen = 0;
@@ -147,9 +147,9 @@ fn a_lake_is_never_dug_and_all_land_drains_in_the_end() {
     let mut wet = Vec::new();
     for step in 0..model.steps(&terrain.grid) {
         let before = terrain.ground.clone();
-        let filled = fill::fill(&Land::of(&terrain));
+        let filled = fill::fill_depressions(&Land::of(&terrain));
         stepper.step(&mut terrain, Tick { key: Key::new(1, "test"), step }).unwrap();
-        let after = fill::fill(&Land::of(&terrain));
+        let after = fill::fill_depressions(&Land::of(&terrain));
         let mut lakes = 0;
         for k in 0..before.len() {
             let (old, new) = (before.as_slice()[k], terrain.ground.as_slice()[k]);
@@ -190,7 +190,7 @@ fn sediment_fills_lakes_and_builds_a_plain_where_the_slope_breaks() {
     // A lake behind a bar takes all that comes until it is full.
     let mut lakes = hollows();
     let before: f64 = lakes.ground.as_slice().iter().map(|h| h.metres()).sum();
-    let filled = fill::fill(&Land::of(&lakes));
+    let filled = fill::fill_depressions(&Land::of(&lakes));
     let room: f64 = filled.as_slice().iter().map(|h| h.metres()).sum::<f64>() - before;
     let short = StreamPower { years: 1000.0, ..model };
     let budget = run(&short, &mut lakes);

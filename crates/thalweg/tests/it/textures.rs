@@ -42,7 +42,7 @@ fn each_material_covers_a_hundredth_of_some_preset_and_lies_where_it_should() {
         (0..COUNT).for_each(|k| most[k] = most[k].max(shares[k]));
         let [rows, cols] = terrain.grid.size;
         let least = least_river(rules, terrain.grid.cell);
-        assert!(least >= hydraulic::discharge(0.05 * terrain.grid.cell as f32));
+        assert!(least >= hydraulic::discharge_from_width(0.05 * terrain.grid.cell as f32));
         let (mut rivers, mut bedded, mut steep, mut bare) = (0, 0, 0, 0);
         for (i, j) in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
             let shares = cover.shares[(i, j)];

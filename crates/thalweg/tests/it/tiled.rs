@@ -8,7 +8,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{ChannelReach, Lake, TileGrid};
 use thalweg_core::{Cell, Edge, Field, Georeference, Grid, Height, Terrain};
 use thalweg_export::survey::{Survey, SurveyOptions};
-use thalweg_flow::streams::esri;
+use thalweg_flow::streams::to_esri_codes;
 use thalweg_io::features::save_lakes;
 use thalweg_io::lake_file::LakeFile;
 use thalweg_io::{LoadOptions, Samples, atomic, load};
@@ -32,7 +32,7 @@ fn expected(terrain: &Terrain, survey: &Survey) -> BTreeMap<TileLayer, Samples> 
     BTreeMap::from([
         (TileLayer::Height, heights(&terrain.ground)),
         (TileLayer::Filled, heights(&survey.filled)),
-        (TileLayer::Direction, Samples::U8(esri(&survey.directions).into_vec())),
+        (TileLayer::Direction, Samples::U8(to_esri_codes(&survey.directions).into_vec())),
         (TileLayer::Angle, Samples::F32(survey.angles.as_slice().to_vec())),
         (TileLayer::Area, Samples::F64(survey.cells.as_slice().iter().map(|n| f64::from(*n) * area).collect())),
         (TileLayer::Basin, Samples::U32(survey.basins.as_slice().to_vec())),

@@ -6,7 +6,7 @@ use crate::models::coast::{Coast, line, smooth};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Grid, Result, Terrain};
-use thalweg_flow::{Drainage, Land};
+use thalweg_flow::{FlowGraph, Land};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 use thalweg_rivers::distance;
 
@@ -102,7 +102,7 @@ fn passes(terrain: &Terrain, level: i32) -> Result<Field<f32>> {
     let grid = Grid { sea_level: None, ..terrain.grid.clone() };
     let land = Land { grid: &grid, ..Land::of(terrain) };
     let dry = Field::generate(grid.size, |i, j| i64::from(terrain.ground[(i, j)].0 >= level));
-    let gathered = Drainage::of(&land).weighted(&dry)?;
+    let gathered = FlowGraph::new(&land).accumulate_weights(&dry)?;
     let least = FRESH * 1e6 / (grid.cell * grid.cell);
     let rivers = Field::generate(grid.size, |i, j| dry[(i, j)] == 0 && gathered[(i, j)] as f64 >= least);
     Ok(distance::to_set(&rivers, grid.cell))

@@ -104,7 +104,7 @@ impl Arms {
                 let flow = [flow(n), flow(n + 1)];
                 segments.push(Segment {
                     ends: [pair[0], pair[1]],
-                    half: flow.map(|flow| 0.5 * f64::from(hydraulic::width(flow as f32))),
+                    half: flow.map(|flow| 0.5 * f64::from(hydraulic::channel_width(flow as f32))),
                     level: [left, next].map(|far| slope * flat * far),
                     flow,
                 });

@@ -195,7 +195,7 @@ fn change(
     let (t, _) = nearest(place, part.ends[0], part.ends[1]);
     let mix = |pair: [f64; 2]| pair[0] + t * (pair[1] - pair[0]);
     let (flow, half) = (mix(part.flow), mix(part.half));
-    let depth = f64::from(hydraulic::depth(flow as f32));
+    let depth = f64::from(hydraulic::channel_depth(flow as f32));
     let height = f64::from(terrain.ground[(i, j)].0 - sea.0) / UNITS;
     let level = mix(part.level);
     let units = |metres: f64| (metres * UNITS).clamp(f64::from(Height::MIN.0), f64::from(Height::MAX.0)) as i32;

@@ -209,7 +209,7 @@ impl Delta {
 
     /// Length over which the sea holds the river's water back, in metres.
     fn backwater(&self) -> f64 {
-        f64::from(hydraulic::depth(self.discharge as f32)) / self.slope.max(1e-9)
+        f64::from(hydraulic::channel_depth(self.discharge as f32)) / self.slope.max(1e-9)
     }
 
     fn choice(&self) -> Choice {

@@ -149,7 +149,7 @@ impl Delta {
         let (Some(end), Some(ahead)) = (arm.line.last().copied(), heading(&arm.line, 2.0 * spacing)) else {
             return Ahead::Closed;
         };
-        let depth = f64::from(hydraulic::depth((share * self.discharge) as f32));
+        let depth = f64::from(hydraulic::channel_depth((share * self.discharge) as f32));
         let width = self.width() * share.sqrt();
         // Arms that it must keep off; its sisters and its stem only where it has left them behind.
         let kin = |n: usize| arm.parent == Some(n) || (arm.parent.is_some() && arms.0[n].parent == arm.parent);
@@ -192,7 +192,7 @@ impl Delta {
 
     /// Width of the whole river in metres.
     pub(super) fn width(&self) -> f64 {
-        f64::from(hydraulic::width(self.discharge as f32))
+        f64::from(hydraulic::channel_width(self.discharge as f32))
     }
 }
 

@@ -8,7 +8,7 @@ use thalweg_core::declare::codec::Row;
 use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL};
 use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::pools::Stock;
-use thalweg_flow::{Drainage, Land};
+use thalweg_flow::{FlowGraph, Land};
 
 /// The table of water that stands where no depth shows it, since it makes no whole unit or waits at a spill: `row`,
 /// `column`, `water` (units × cells).
@@ -74,5 +74,5 @@ impl State {
 fn primed(terrain: &Terrain, rules: &Rules) -> Field<f32> {
     // A drop a cell would be the rate of a whole batch's rain.
     let rate = (rules.drop_rate * rules.batch) as f32;
-    Drainage::of(&Land::of(terrain)).cells().map(|cells| *cells as f32 * rate)
+    FlowGraph::new(&Land::of(terrain)).upstream_cells().map(|cells| *cells as f32 * rate)
 }

@@ -319,7 +319,7 @@ mod tests {
     use super::*;
     use thalweg_core::base::rng::Key;
     use thalweg_core::{Edge, Field, Grid};
-    use thalweg_flow::{Drainage, Land, OUT};
+    use thalweg_flow::{FlowGraph, Land, OUT};
 
     /// The same cell by cell, as the formulas have it.
     fn plain(
@@ -410,8 +410,8 @@ mod tests {
             let at = |i: usize, j: usize, part: u64| key.and(part).cell([i as i64, j as i64]).unit();
             let ground = Field::generate(size, |i, j| Height::saturating(relief * at(i, j, 3)));
             let loose = Field::generate(size, |i, j| Height::saturating((4.0 * at(i, j, 4) - 2.0).max(0.0)));
-            let mut drainage = Drainage::of(&Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] });
-            let order = drainage.take_order();
+            let mut drainage = FlowGraph::new(&Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] });
+            let order = drainage.take_upstream_order();
             let (levels, codes) = drainage.into_parts();
             let strength = |(k, code): (usize, &u8)| {
                 if *code >= OUT { 0.0 } else { (key.and(5).and(k as u64).unit() * 0.4) as f32 }

@@ -16,7 +16,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{ERODIBILITY, RAIN, UPLIFT};
 use thalweg_core::{Field, Grid, Height, Result, Terrain};
-use thalweg_flow::{D8, Directions, Drainage, Land, OUT, accumulate, multiple};
+use thalweg_flow::{D8, Directions, FlowGraph, Land, OUT, accumulate, multiple};
 use thalweg_noise::gradient::mix;
 
 /// Rivers at work on the cells of a terrain.
@@ -207,7 +207,7 @@ impl Rivers {
             moved: self.model.planation_drift * time,
         };
         let ease = |k: usize| f64::from(rock.erodibility(k)).sqrt().clamp(0.25, 4.0);
-        let cells = accumulate::cells(codes);
+        let cells = accumulate::count_upstream_cells(codes);
         let Terrain { grid, ground, loose, nodata, .. } = &mut *terrain;
         let before = ground.clone();
         floors::carve(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7), &ease);
@@ -228,22 +228,22 @@ impl Rivers {
     /// Finds where water goes.
     fn drained(&self, terrain: &Terrain) -> Result<Drained> {
         let land = Land::of(terrain);
-        let mut drainage = Drainage::of(&land);
+        let mut drainage = FlowGraph::new(&land);
         let rain = terrain.float(&RAIN).filter(|_| self.model.rain > 0.0);
         let weights = || match rain {
             Some(rain) => rain.map(|share| (f64::from(share_of(*share)) * ONE as f64) as i64),
             None => Field::new(land.grid.size, ONE),
         };
         let (sums, order) = match self.model.area {
-            Area::D8 if rain.is_some() => (drainage.weighted(&weights())?.into_vec(), drainage.take_order()),
+            Area::D8 if rain.is_some() => (drainage.accumulate_weights(&weights())?.into_vec(), drainage.take_upstream_order()),
             Area::D8 => {
-                let sums = drainage.take_cells().as_slice().iter().map(|n| i64::from(*n) * ONE).collect();
-                (sums, drainage.take_order())
+                let sums = drainage.take_upstream_cells().as_slice().iter().map(|n| i64::from(*n) * ONE).collect();
+                (sums, drainage.take_upstream_order())
             }
             Area::Multiple => {
                 let (land, codes) = (drainage.surface(&land), drainage.directions());
                 let multiple::Gathered { sums, order } =
-                    multiple::accumulate(&land, codes, self.model.spread, weights())?;
+                    multiple::accumulate_multiple(&land, codes, self.model.spread, weights())?;
                 (sums.into_vec(), order)
             }
         };

@@ -7,7 +7,7 @@ use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Curve, Found, Measures, Scale, Spec, measures};
 use crate::products::measure::tree::Tree;
 use thalweg_core::Cell;
-use thalweg_flow::Drainage;
+use thalweg_flow::FlowGraph;
 
 pub(super) const SPECS: [Spec; 4] = measures! {
     /// Channel slope falls as area^−θ; θ is about 0.45 where rivers cut rock that rises evenly.
@@ -30,7 +30,7 @@ const REACH: usize = 5;
 const BINS: f64 = 5.0;
 const LEAST: usize = 5;
 
-pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels, all: &mut Measures) {
+pub(super) fn measure(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels, all: &mut Measures) {
     let some = channels.some();
     let samples = slopes(ground, drainage, channels);
     let bins = bins(&samples, BINS, LEAST);
@@ -58,10 +58,10 @@ const CLOUD: usize = 1500;
 
 /// Catchment (km²) and slope of the channels of whole catchments: means over the cells that a reach has in a bin, the
 /// slope at a cell taken [`REACH`] steps up the main stem and as many down.
-fn slopes(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels) -> Vec<[f64; 2]> {
+fn slopes(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Vec<[f64; 2]> {
     let cell_area = ground.terrain.grid.cell_area() * 1e-6;
     let height = |k: usize| ground.terrain.ground[k].metres();
-    let areas = drainage.cells().as_slice();
+    let areas = drainage.upstream_cells().as_slice();
     // The cell above each on the main stem: of the greatest catchment.
     let mut stem: Vec<Option<usize>> = vec![None; channels.network.reaches.len()];
     let area = |n: usize| channels.area_km2[n];
@@ -113,7 +113,7 @@ fn slopes(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels) -> Vec<
 const BASIN: (usize, usize) = (100, 5);
 
 /// The median, by channel cells, of the basins' best θ.
-fn chi(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels) -> Found {
+fn chi(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Found {
     let mut best: Vec<(f64, usize)> = Vec::new();
     for tree in Tree::whole(channels) {
         let profile = Profile::of(ground, drainage, channels, &tree);
@@ -138,7 +138,7 @@ struct Profile {
 }
 
 impl Profile {
-    fn of(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels, tree: &Tree) -> Self {
+    fn of(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels, tree: &Tree) -> Self {
         let height = |cell: Cell| ground.terrain.ground[cell].metres();
         let mut nodes: Vec<(usize, f64, f64, f64)> = Vec::new();
         // The first cell's number of each reach that is done, in the order of the tree.
@@ -150,7 +150,7 @@ impl Profile {
                 if nodes.is_empty() {
                     base = height(*cell);
                 }
-                let area = libm::log(f64::from(drainage.cells()[*cell]));
+                let area = libm::log(f64::from(drainage.upstream_cells()[*cell]));
                 nodes.push((down, area, step(drainage.directions()[*cell]), height(*cell) - base));
                 down = nodes.len() - 1;
                 if m == 0 {

@@ -5,7 +5,7 @@ use crate::products::measure::spec::{Measures, Spec, measures, need_land};
 use thalweg_core::terrain::POOL;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field};
-use thalweg_flow::{D8, Directions, Drainage, Land, PIT, Part, d8, outlets};
+use thalweg_flow::{D8, Directions, FlowGraph, Land, PIT, Part, d8, outlets};
 
 pub(super) const SPECS: [Spec; 6] = measures! {
     /// Running water fills or cuts through pits; elevation models have some from noise, trees and bridges.
@@ -24,7 +24,7 @@ pub(super) const SPECS: [Spec; 6] = measures! {
 
 /// The drainage of the ground, and what lies above each cell of it.
 pub(super) struct Catchments {
-    pub drainage: Drainage,
+    pub drainage: FlowGraph,
     /// Whether all that drains through a cell begins inside: none of it at an edge or beside missing data, where land
     /// goes on unseen and catchments are cut.
     pub whole: Vec<bool>,
@@ -35,11 +35,11 @@ pub(super) struct Catchments {
 impl Catchments {
     pub fn of(ground: &Ground<'_>) -> Self {
         let land = Land::of(ground.terrain);
-        let drainage = Drainage::of(&land);
+        let drainage = FlowGraph::new(&land);
         let parts = land.parts();
         let mut whole = vec![true; parts.len()];
         let mut length = vec![0.0f64; whole.len()];
-        for &k in drainage.order() {
+        for &k in drainage.upstream_order() {
             let k = k as usize;
             if let Some(n) = drainage.next(k) {
                 let step = step(drainage.directions()[k]);
@@ -55,7 +55,7 @@ impl Catchments {
         if let Err(missing) = need_land(ground.count) {
             return all.leave(&SPECS, missing);
         }
-        let raw = d8::directions(&Land::of(ground.terrain));
+        let raw = d8::route_d8(&Land::of(ground.terrain));
         let count = ground.count as f64;
         let (mut under, mut volume, mut deepest) = (0u64, 0i128, 0i64);
         for [i, j] in ground.cells() {
@@ -172,7 +172,7 @@ mod tests {
             let of = Ground::of(&ground);
             let catchments = Catchments::of(&of);
             let drainage = &catchments.drainage;
-            let raw = d8::directions(&Land::of(&ground));
+            let raw = d8::route_d8(&Land::of(&ground));
             let (mut out, mut longest) = (0, vec![0.0f64; 270]);
             for k in (0..270).filter(|k| of.land[*k]) {
                 let mut at = k;

@@ -37,7 +37,7 @@ impl Channels {
         // The cast saturates at the largest number, which no drainage area reaches.
         let threshold = (least.ceil() as u32).max(1);
         let Catchments { drainage, whole, .. } = catchments;
-        let counts = drainage.cells().as_slice();
+        let counts = drainage.upstream_cells().as_slice();
         let is_channel = |k: usize| ground.land[k] && counts[k] >= threshold;
         // Channel cells that drain into each cell.
         let mut donors = vec![0u8; counts.len()];
@@ -47,7 +47,7 @@ impl Channels {
             }
         }
         let is_head = |k: usize| is_channel(k) && donors[k] != 1;
-        let heads: Vec<u32> = drainage.order().iter().copied().filter(|k| is_head(*k as usize)).collect();
+        let heads: Vec<u32> = drainage.upstream_order().iter().copied().filter(|k| is_head(*k as usize)).collect();
         let mut id_of_head = vec![u32::MAX; counts.len()];
         heads.iter().enumerate().for_each(|(id, k)| id_of_head[*k as usize] = id as ReachId);
         let (cols, height) = (ground.land.cols(), |k: usize| ground.terrain.ground[k].metres());

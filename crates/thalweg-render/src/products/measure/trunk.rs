@@ -4,7 +4,7 @@ use crate::products::measure::drainage::step;
 use crate::products::measure::ground::Ground;
 use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Found, Measures, Spec, measures};
-use thalweg_flow::Drainage;
+use thalweg_flow::FlowGraph;
 
 pub(super) const SPECS: [Spec; 2] = measures! {
     /// Way over chord in windows of 2 km along the longest river: 1.1 to 1.3 in mountains and hills, more where it meanders.
@@ -43,7 +43,7 @@ struct Trunk {
     area: Vec<f64>,
 }
 
-pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels, all: &mut Measures) {
+pub(super) fn measure(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels, all: &mut Measures) {
     let trunk = channels.some().map(|()| Trunk::of(ground, drainage, channels));
     all.take(
         &SPECS,
@@ -55,14 +55,14 @@ pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, channels: &Chann
 }
 
 impl Trunk {
-    fn of(ground: &Ground<'_>, drainage: &Drainage, channels: &Channels) -> Self {
-        let counts = drainage.cells().as_slice();
+    fn of(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Self {
+        let counts = drainage.upstream_cells().as_slice();
         let is_channel = |k: usize| ground.land[k] && counts[k] >= channels.threshold;
         // Metres of channel above each cell, and the donor from which most of them come.
         let mut above = vec![0.0f32; counts.len()];
         let mut donor = vec![u32::MAX; counts.len()];
         let mut mouth = None;
-        for k in drainage.order().iter().map(|k| *k as usize).filter(|k| is_channel(*k)) {
+        for k in drainage.upstream_order().iter().map(|k| *k as usize).filter(|k| is_channel(*k)) {
             match drainage.next(k).filter(|n| is_channel(*n)) {
                 Some(n) => {
                     let way = above[k] + (step(drainage.directions()[k]) * ground.cell()) as f32;

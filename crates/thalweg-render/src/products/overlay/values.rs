@@ -6,7 +6,7 @@ use crate::products::slope::gradient;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{DISCHARGE, LOOSE, SOIL, SUSPENDED, TREE_DENSITY};
 use thalweg_core::{Error, Field, Result, Terrain};
-use thalweg_flow::{Drainage, Land, basins, hydraulic};
+use thalweg_flow::{FlowGraph, Land, basins, hydraulic};
 use thalweg_models::models::pipes::{PIPE_X, PIPE_Y};
 use thalweg_models::process::forest::Forest;
 
@@ -49,7 +49,7 @@ impl Overlay {
                 let (x, y) = (layer(PIPE_X.name)?, layer(PIPE_Y.name)?);
                 Field::generate(size, |i, j| libm::hypotf(x[(i, j)], y[(i, j)]))
             }
-            Self::Velocity => layer(DISCHARGE.name)?.map(|q| hydraulic::velocity(*q)),
+            Self::Velocity => layer(DISCHARGE.name)?.map(|q| hydraulic::flow_velocity(*q)),
             Self::Suspended => layer(SUSPENDED.name)?,
             Self::Loose => match &terrain.loose {
                 Some(loose) => loose.map(|h| h.metres_f32()),
@@ -65,7 +65,7 @@ impl Overlay {
             Self::Trees => layer(TREE_DENSITY.name)?,
             Self::Basins => {
                 let land = Land::of(terrain);
-                let drainage = Drainage::of(&land);
+                let drainage = FlowGraph::new(&land);
                 basins::basins(&drainage.surface(&land), drainage.directions())?.map(|n| *n as f32)
             }
             Self::Layer(name) => layer(name)?,
@@ -76,5 +76,5 @@ impl Overlay {
 
 /// Land that drains through each cell, in km².
 fn catchments(terrain: &Terrain) -> Field<f32> {
-    Drainage::of(&Land::of(terrain)).yields(terrain.grid.cell_area() * 1e-6)
+    FlowGraph::new(&Land::of(terrain)).yields(terrain.grid.cell_area() * 1e-6)
 }

@@ -6,7 +6,7 @@ use crate::products::slope::gradient;
 use crate::products::wetness::discharge;
 use thalweg_core::terrain::{GROUND, MOMENTUM_X, MOMENTUM_Y};
 use thalweg_core::{Cell, Error, Field, Result, Terrain};
-use thalweg_flow::{D8, Drainage, Land, hydraulic};
+use thalweg_flow::{D8, FlowGraph, Land, hydraulic};
 
 /// Greatest curvature that a map shows, in 1/m on cells of 1 m; it is less on wider cells, in proportion.
 const SHARPEST: f64 = 0.25;
@@ -63,7 +63,7 @@ pub fn curvature(terrain: &Terrain) -> Field<f32> {
 pub fn flow(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
     let momentum = terrain.float(&MOMENTUM_X).zip(terrain.float(&MOMENTUM_Y));
     let discharge = discharge(terrain, runoff);
-    let drainage = Drainage::of(&Land::of(terrain));
+    let drainage = FlowGraph::new(&Land::of(terrain));
     let cols = terrain.grid.cols();
     let topology = terrain.grid.topology();
     let next: Vec<Option<usize>> = (0..terrain.grid.len()).map(|k| drainage.next(k)).collect();
@@ -88,7 +88,7 @@ pub fn flow(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
         if !(length > 0.0 && length.is_finite()) {
             return [0.0; 3];
         }
-        let speed = hydraulic::velocity(discharge[(i, j)]).max((SHEET * steep.sqrt().min(1.0)) as f32);
+        let speed = hydraulic::flow_velocity(discharge[(i, j)]).max((SHEET * steep.sqrt().min(1.0)) as f32);
         [toward[0] / length, toward[1] / length, speed]
     })
 }

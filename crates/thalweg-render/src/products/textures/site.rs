@@ -40,7 +40,7 @@ const HUNDREDTHS: f64 = 100.0;
 
 /// Least discharge in m³/s of a river on cells of `cell` metres ([`TextureRules::river`]).
 pub fn least_river(rules: &TextureRules, cell: f64) -> f32 {
-    (rules.river as f32).max(hydraulic::discharge((NARROW * cell) as f32))
+    (rules.river as f32).max(hydraulic::discharge_from_width((NARROW * cell) as f32))
 }
 
 /// What is known of each cell before materials are laid.
@@ -78,7 +78,11 @@ impl<'a> Site<'a> {
         let wet = wetness_of(terrain, &WetnessRules { runoff: rules.runoff, ..WetnessRules::default() }, &discharge)?;
         let least = least_river(rules, grid.cell);
         let river = discharge.map(|q| {
-            if *q >= least { BED + (1.0 - BED) * (hydraulic::width(*q) / grid.cell as f32).min(1.0) } else { 0.0 }
+            if *q >= least {
+                BED + (1.0 - BED) * (hydraulic::channel_width(*q) / grid.cell as f32).min(1.0)
+            } else {
+                0.0
+            }
         });
         let rockfall = rockfall(terrain, &slope);
         let ruffle = [noise(grid, 101, 4, 900.0), noise(grid, 102, 3, 110.0)];
