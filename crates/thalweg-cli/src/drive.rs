@@ -110,7 +110,7 @@ fn resume_line(checkpoint: &Path) -> String {
 /// Whether a copy of the run fits beside it with room to spare.
 fn has_room(run: &Run) -> bool {
     let need = run.recipe().memory(&run.terrain().grid).saturating_add(run.bytes());
-    thalweg_core::base::memory::room("a copy of the run", need).is_ok()
+    thalweg_core::base::memory::check_memory("a copy of the run", need).is_ok()
 }
 
 /// Steps `run` to its end, and calls `after` each step. Whether all were taken; if not, Ctrl-C came. Before a step that may last

@@ -3,7 +3,7 @@
 //! Figures are measured: the greatest address space of a run less that of one over a few cells, over its cells, rounded up. The
 //! test `memory.rs` runs every command under limits and sees that each works or refuses.
 
-use thalweg_core::base::memory::room;
+use thalweg_core::base::memory::check_memory;
 use thalweg_core::{Grid, Result, Terrain};
 
 /// What a command takes beside the terrains that were read.
@@ -52,7 +52,7 @@ impl Need {
     pub fn check(self, what: &str, cells: [usize; 2], pixels: [usize; 2]) -> Result<()> {
         let area = |size: [usize; 2]| (size[0] as u64).saturating_mul(size[1] as u64);
         let cells = self.cell.saturating_mul(area(cells));
-        room(what, cells.saturating_add(self.pixel.saturating_mul(area(pixels))))
+        check_memory(what, cells.saturating_add(self.pixel.saturating_mul(area(pixels))))
     }
 
     /// Bytes of so many cells, with what reading them takes before, or what is read beside.
@@ -74,7 +74,7 @@ impl Need {
 /// # Errors
 /// When it is more than the system has free.
 pub fn by_rows(what: &str, grid: &Grid, bytes: u64) -> Result<()> {
-    room(&format!("{what} of {} by rows", shown(grid)), bytes)
+    check_memory(&format!("{what} of {} by rows", shown(grid)), bytes)
 }
 
 fn shown(grid: &Grid) -> String {

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use thalweg_core::base::names::shown;
-use thalweg_core::declare::params::typed;
+use thalweg_core::declare::params::parse_value;
 use thalweg_core::terrain::grid::Edges;
 use thalweg_core::{Error, Result};
 use thalweg_io::atomic::{Temporary, sweep};
 use thalweg_io::output::absolute;
-use thalweg_models::model::give;
+use thalweg_models::model::set_parameters;
 use thalweg_models::models;
-use thalweg_sim::presets::{PRESETS, lay_model};
+use thalweg_sim::presets::{PRESETS, write_elevation_model};
 use thalweg_sim::recipe::{From, LayerSource, Recipe};
 use thalweg_sim::run::Run;
 
@@ -44,10 +44,10 @@ pub struct OneModel<'a> {
 /// # Errors
 /// No such model, parameter or layer; a value that is not allowed.
 pub fn of_model(asked: &OneModel<'_>) -> Result<Recipe> {
-    let mut model = models::find(asked.name)?;
+    let mut model = models::find_model(asked.name)?;
     let about = model.about();
-    let set: Vec<_> = asked.set.iter().map(|(name, value)| (name.as_str(), typed(value))).collect();
-    give(&mut *model, set.iter().map(|(name, value)| (*name, value)))?;
+    let set: Vec<_> = asked.set.iter().map(|(name, value)| (name.as_str(), parse_value(value))).collect();
+    set_parameters(&mut *model, set.iter().map(|(name, value)| (*name, value)))?;
     let mut recipe = Recipe::single(model, asked.seed);
     // Layers are read when the stage begins, which after a resume may be in another folder.
     recipe.folder = std::env::current_dir().map_err(Error::io(".", "find"))?.into();
@@ -79,7 +79,7 @@ pub fn find(name: &str) -> Option<Result<Recipe>> {
 /// When it cannot be written.
 pub fn borrowed(recipe: Recipe) -> Result<Recipe> {
     match recipe.dem() {
-        Some(_) => lay_model(recipe, &own_folder()?),
+        Some(_) => write_elevation_model(recipe, &own_folder()?),
         None => Ok(recipe),
     }
 }
@@ -160,7 +160,7 @@ pub fn set(recipe: &mut Recipe, key: &str, value: &str) -> Result<()> {
     let Some((label, param)) = key.split_once('.') else {
         return Err(Error::value("--set", key, "LABEL.PARAMETER=VALUE"));
     };
-    recipe.set(label, param, &typed(value))
+    recipe.set(label, param, &parse_value(value))
 }
 
 /// Refuses a parameter that is given twice.

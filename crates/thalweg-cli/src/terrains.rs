@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use thalweg_core::base::memory::{available, room};
+use thalweg_core::base::memory::{available, check_memory};
 use thalweg_core::base::names::{shown as shown_path, to_text};
 use thalweg_core::{Cell, Error, Height, Result, Terrain};
-use thalweg_export::world_folder::{read, reads_of, trees_of};
+use thalweg_export::world_folder::{read_world, reads_of, trees_of};
 use thalweg_io::apart::apart;
 use thalweg_io::place::cell_at;
 use thalweg_io::{Format, Loaded, Sidecar, load};
@@ -28,7 +28,7 @@ pub fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Re
         let (terrain, _, warnings) = ElevationFile::open(path, &args.options())?.whole()?;
         return told((terrain, warnings), sea, voice);
     }
-    told(read(path, &args.options())?, sea, voice)
+    told(read_world(path, &args.options())?, sea, voice)
 }
 
 /// The same with all that the studio shows: further layers, and the trees.
@@ -92,7 +92,7 @@ pub fn by_windows(
         Err(_) => return Ok(None),
     };
     let need = need(file.grid().size);
-    Ok((asked || room("by windows", need).is_err()).then_some(file))
+    Ok((asked || check_memory("by windows", need).is_err()).then_some(file))
 }
 
 /// What a sea level that was given says in heights.
@@ -116,7 +116,7 @@ pub fn fitting(path: &Path, args: &LoadArgs, sea: Option<f64>, need: Need, voice
     if let Some(file) = by_windows(path, args, is_zarr(path), |size| need.beside(size))? {
         let size = file.grid().size;
         let have = available().unwrap_or(u64::MAX);
-        if let Err(error) = room(&format!("{} whole", shown_path(path)), need.beside(size)) {
+        if let Err(error) = check_memory(&format!("{} whole", shown_path(path)), need.beside(size)) {
             let times = (1..=size[0].max(size[1])).find(|n| need.beside(size.map(|side| side.div_ceil(*n))) <= have);
             return Err(error_with(error, &smaller(path, size, times.unwrap_or(1))));
         }

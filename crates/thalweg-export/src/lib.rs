@@ -5,12 +5,12 @@
 //! use thalweg_io::MemoryFiles;
 //! use thalweg_sim::{presets, run::Run};
 //!
-//! let mut recipe = presets::find("hills")?;
+//! let mut recipe = presets::find_preset("hills")?;
 //! recipe.cells = 32;
 //! let mut run = Run::new(recipe)?;
 //! while run.step()?.is_some() {}
 //! let files = MemoryFiles::default();
-//! world_folder::export(&run, files.path("world"))?;
+//! world_folder::write_world(&run, files.path("world"))?;
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 

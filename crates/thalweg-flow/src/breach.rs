@@ -49,7 +49,7 @@ pub struct Breached {
     pub removed: i64,
     /// How many pits were given a way out, by a channel of their own or another's.
     pub breached: usize,
-    /// How many pits the limits left without a way, for [`fill`](crate::fill::fill_depressions).
+    /// How many pits the limits left without a way, for [`fill_depressions`](crate::fill::fill_depressions).
     pub kept: usize,
 }
 

@@ -9,7 +9,7 @@ use thalweg_core::{Cell, Field, Result};
 /// raster.
 ///
 /// `land` is the surface that the water runs over (a filled one has no drop below 0), `counts` are the drainage areas
-/// in cells as [`cells`](crate::accumulate::count_upstream_cells) gives them. Every reach has at least two cells. Every stream cell
+/// in cells as [`count_upstream_cells`](crate::accumulate::count_upstream_cells) gives them. Every reach has at least two cells. Every stream cell
 /// belongs to the one reach that it begins or that passes through it; a junction that is an outlet begins none, and
 /// ends all reaches that meet there. A stream of a single cell has no reach. Takes time linear in the cells, and memory
 /// beyond the fields linear in the reaches.

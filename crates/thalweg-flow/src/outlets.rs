@@ -35,7 +35,7 @@ pub struct Outlets {
 /// Gives every cell of the land a way down to the sea, to an open edge or to a lake. `pools` are the waters that stand already.
 ///
 /// Waters of the size of a lake stay as they are; smaller ones do not count. A hollow of the ground of a lake's size stands full.
-/// Any other is cut through, along the way for which the least ground is removed ([`breach`](crate::breach::breach_depressions)), where that
+/// Any other is cut through, along the way for which the least ground is removed ([`breach_depressions`](crate::breach::breach_depressions)), where that
 /// removes no more than would fill it and is nowhere deeper than the hollow is; else it is filled. (That the lesser change
 /// is the likelier: Lindsay & Creed 2005, doi:10.1002/hyp.5835.) No lake is tapped. Where the ground is level or rises on
 /// its way out it is then raised to fall by [`FALL`] from cell to cell.

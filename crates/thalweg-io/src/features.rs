@@ -482,7 +482,7 @@ mod tests {
     use thalweg_core::terrain::grid::Georeference;
     use thalweg_core::terrain::height::Height;
     use thalweg_core::terrain::{Cell, Terrain};
-    use thalweg_render::products::{lakes::lakes, streams::trace_streams};
+    use thalweg_render::products::{lakes::outline_lakes, streams::trace_streams};
 
     /// A valley to the south with a lake that has an island.
     fn world() -> (Terrain, Field<Height>, Field<f32>) {
@@ -506,7 +506,7 @@ mod tests {
     fn both_formats_hold_lakes_and_rivers() {
         let folder = tempfile::tempdir().unwrap();
         let (terrain, pools, discharge) = world();
-        let (found, _) = lakes(&terrain, &pools).unwrap();
+        let (found, _) = outline_lakes(&terrain, &pools).unwrap();
         let rivers = trace_streams(&terrain, &discharge, Some(&pools), 1.0).unwrap().reaches;
         let path = |name: &str| folder.path().join(name);
         for ending in ["geojson", "fgb"] {

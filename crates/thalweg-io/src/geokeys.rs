@@ -185,7 +185,7 @@ pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
 }
 
 /// A projected system by its code, pixels as areas.
-pub fn projected(epsg: u16, transform: [f64; 6]) -> Georeference {
+pub fn projected_crs(epsg: u16, transform: [f64; 6]) -> Georeference {
     Georeference { transform: Some(transform), ..of_code(epsg, false) }
 }
 

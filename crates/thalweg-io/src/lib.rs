@@ -348,7 +348,7 @@ fn check_size(size: [u64; 2], sample_bytes: u64, bytes: usize, ratio: u64) -> Re
         ));
     }
     // Beside the samples stand, at the worst, two copies of them on the way, heights and a mask.
-    memory::room(&format!("{cols} × {rows} cells"), need.saturating_mul(3).saturating_add(6 * cells))
+    memory::check_memory(&format!("{cols} × {rows} cells"), need.saturating_mul(3).saturating_add(6 * cells))
         .map_err(|error| format!("is too large: {error}"))?;
     usize::try_from(cells).map_err(|_| "is too large for this machine".to_string())
 }

@@ -67,7 +67,7 @@ const OBJ: &str = MESH_FILES[1].ending;
 ///
 /// # Errors
 /// An ending of no kind, a scene that the kind has no place for, a name that the text of an OBJ cannot hold, a file that cannot be written.
-pub fn draft_scene(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Result<Draft> {
+pub fn draft_mesh(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Result<Draft> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let kinds = MESH_ENDINGS.map(|ending| format!(".{ending}")).join(", ");
     let kind = MeshFile::of(&ending)

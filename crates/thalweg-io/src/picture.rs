@@ -8,7 +8,7 @@ use thalweg_core::{Error, Result, Terrain};
 use thalweg_models::process::forest::Forest;
 use thalweg_render::pictures::bands::ShadedMap;
 use thalweg_render::pictures::picture::Picture;
-use thalweg_render::pictures::shade::{ShadeOptions, shade};
+use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 use thalweg_render::pictures::water::Water;
 
 /// Writes a picture as PNG, whole or not at all.
@@ -39,8 +39,11 @@ pub fn save_shaded(path: impl Into<FilePath>, mut map: ShadedMap<'_>) -> Result<
 /// Draws a shaded map of a terrain, with the water and the trees that it holds, into a PNG; of `options` water and trees do not count.
 ///
 /// # Errors
-/// As [`save_picture`], [`shade`], and [`Forest::read`] of the terrain's table of trees.
+/// As [`save_picture`], [`draw_map`], and [`Forest::read`] of the terrain's table of trees.
 pub fn save_map(path: impl Into<FilePath>, terrain: &Terrain, options: ShadeOptions<'_>) -> Result<()> {
     let forest = Forest::read(terrain)?;
-    save_picture(path, &shade(terrain, &ShadeOptions { water: Water::of(terrain), trees: forest.trees(), ..options })?)
+    save_picture(
+        path,
+        &draw_map(terrain, &ShadeOptions { water: Water::of(terrain), trees: forest.trees(), ..options })?,
+    )
 }

@@ -42,7 +42,7 @@ pub fn read(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
     if length > most {
         return Err(too_long(length));
     }
-    memory::room(&path.display().to_string(), length)?;
+    memory::check_memory(&path.display().to_string(), length)?;
     let mut bytes = Vec::new();
     let size = usize::try_from(length).unwrap_or(usize::MAX);
     if bytes.try_reserve_exact(size).is_err() {

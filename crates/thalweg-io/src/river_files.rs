@@ -103,7 +103,7 @@ pub fn parse_about(text: &[u8]) -> Result<Header, String> {
 pub fn read_as<T>(path: &Path, grid: &Grid, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T> {
     let text = plain::read(path, most_bytes(grid))?;
     // A number of two characters becomes eight bytes, in lists that grow.
-    memory::room(&path.display().to_string(), (text.len() as u64).saturating_mul(12))?;
+    memory::check_memory(&path.display().to_string(), (text.len() as u64).saturating_mul(12))?;
     parse(&text).map_err(|problem| Error::file(path, problem))
 }
 

@@ -12,7 +12,7 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Error, Field, Height, Result, Size, Terrain};
 use thalweg_render::pictures::picture::{Picture, size_within};
 use thalweg_render::pictures::rivers::draw_lines;
-use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, shade};
+use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, draw_map};
 use thalweg_render::pictures::water::Water;
 use thalweg_render::products::mesh_files::Glb;
 use thalweg_render::products::resample::resample;
@@ -152,7 +152,7 @@ const RIVER_MAP: usize = 1600;
 /// The map of a network: its lakes filled, its rivers as wide as their water says. `terrain` is to be the one that the network lies on.
 ///
 /// # Errors
-/// A network of another size than the terrain; as [`resample`] and [`shade`].
+/// A network of another size than the terrain; as [`resample`] and [`draw_map`].
 pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
     for [rows, cols] in [network.size, network.lake.size()] {
         let [want_rows, want_cols] = terrain.grid.size;
@@ -178,7 +178,7 @@ pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
     });
     let water = Water { pools: Some(&lakes), ..Water::default() };
     let options = ShadeOptions { water, max_size: Some(SCREEN), ..ShadeOptions::default() };
-    let mut map = shade(&drawn, &options)?;
+    let mut map = draw_map(&drawn, &options)?;
     let pixels = [0, 1].map(|k| map.size()[k] as f64 / drawn.grid.size[k] as f64);
     let place = |at: Cell<f64>| [0, 1].map(|k| (((at[k] - 0.5) / step[k] + 0.5) * pixels[k]) as f32);
     let metres = network.cell * step[1] / pixels[1];
@@ -201,7 +201,7 @@ mod tests {
     use thalweg_core::Grid;
     use thalweg_core::base::rng::Key;
     use thalweg_flow::Land;
-    use thalweg_rivers::{Design, Site, carve, plan};
+    use thalweg_rivers::{Design, Site, carve_rivers, plan_rivers};
 
     /// A valley that falls to the south, and its river.
     fn valley(size: Size) -> (Terrain, Network, Carved) {
@@ -210,8 +210,8 @@ mod tests {
         let terrain = Terrain::from_ground(Grid::new(size, 20.0).unwrap(), ground).unwrap();
         let site = Site::of(Land::of(&terrain));
         let design = Design { catchment: 40.0 * 400.0, noise: 0.0, ..Design::default() };
-        let mut network = plan(&site, &design, Key::new(1, "rivers")).unwrap();
-        let carved = carve(&site, &design, &mut network);
+        let mut network = plan_rivers(&site, &design, Key::new(1, "rivers")).unwrap();
+        let carved = carve_rivers(&site, &design, &mut network);
         (Terrain { ground: carved.ground.clone(), ..terrain }, network, carved)
     }
 

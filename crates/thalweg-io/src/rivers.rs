@@ -207,7 +207,7 @@ pub fn read_network(folder: &Path) -> Result<RiverFiles> {
     let loaded = load(folder.join("height.tif"), &LoadOptions::default())?;
     let terrain = loaded.terrain;
     let size = terrain.grid.size;
-    memory::room(&folder.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;
+    memory::check_memory(&folder.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;
     let field = |name: &str| {
         let path = folder.join(name);
         let raster = read(&path)?;

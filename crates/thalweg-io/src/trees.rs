@@ -114,7 +114,7 @@ fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Resu
 pub fn load_trees(path: impl Into<FilePath>, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
     let path = &path.into();
     let (file, length) = plain::open(path)?;
-    memory::room(&path.display().to_string(), length.saturating_mul(TREE_BYTES))?;
+    memory::check_memory(&path.display().to_string(), length.saturating_mul(TREE_BYTES))?;
     // What is added while it is read is not read.
     parse_trees(file.take(length), path, grid)
 }

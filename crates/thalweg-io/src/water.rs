@@ -8,7 +8,7 @@ use super::features::{WRITES_FLATGEOBUF, save_lakes, save_streams};
 use super::{FilePath, save_layer};
 use thalweg_core::terrain::{Cells, DISCHARGE, Lake, POOL, WETNESS};
 use thalweg_core::{Result, Terrain};
-use thalweg_render::products::lakes::{csv, lakes};
+use thalweg_render::products::lakes::{csv, outline_lakes};
 use thalweg_render::products::streams::{threshold, trace_streams};
 use thalweg_render::products::wetness::{WetnessRules, wetness};
 
@@ -38,14 +38,14 @@ impl LakeSums {
 /// numbers, if there is a layer of pools.
 ///
 /// # Errors
-/// A file that cannot be written; a layer that [`lakes`], [`trace_streams`] or [`wetness`] refuses.
+/// A file that cannot be written; a layer that [`outline_lakes`], [`trace_streams`] or [`wetness`] refuses.
 pub fn save_water(folder: impl Into<FilePath>, terrain: &Terrain) -> Result<(Saved, Option<LakeSums>)> {
     let folder = folder.into();
     let [lakes_json, lakes_flat, table, rivers_json, rivers_flat, wet] = FILES.map(|name| folder.join(name));
     let (mut saved, mut sums) = (Saved::default(), None);
     let pools = terrain.heights(&POOL);
     if let Some(pools) = pools {
-        let (found, _) = lakes(terrain, pools)?;
+        let (found, _) = outline_lakes(terrain, pools)?;
         saved.said.extend(save_lakes(&lakes_json, &found, &terrain.grid)?);
         write_text(&table, &csv(&found))?;
         sums = Some(LakeSums::of(&found));

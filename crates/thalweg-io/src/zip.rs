@@ -19,7 +19,7 @@ const PACKED: [&str; 4] = ["png", "tif", "exr", "fgb"];
 /// A path that leads out of the archive, or comes twice; more than there is memory for.
 pub fn zipped(files: &[(PathBuf, Arc<[u8]>)]) -> Result<Vec<u8>> {
     let bytes = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-    memory::room("an archive", bytes)?;
+    memory::check_memory("an archive", bytes)?;
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, bytes) in files {
         let name = name_in(path).ok_or_else(|| Error::file(path, "leads out of an archive"))?;

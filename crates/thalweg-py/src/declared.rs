@@ -99,7 +99,7 @@ fn page(model: &dyn Model) -> Page {
 /// The declarations of all models.
 #[pyfunction]
 pub fn models() -> Vec<Page> {
-    thalweg_models::models::all().map(|model| page(&*model)).collect()
+    thalweg_models::models::all_models().map(|model| page(&*model)).collect()
 }
 
 /// Names of the presets.

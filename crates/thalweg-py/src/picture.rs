@@ -74,7 +74,7 @@ pub fn view<'py>(
         title,
         ..usual
     };
-    let picture = work(py, || perspective::view(ground, &options))?;
+    let picture = work(py, || perspective::draw_view(ground, &options))?;
     given(py, picture, path)
 }
 
@@ -104,6 +104,6 @@ pub fn shade<'py>(
         max_size,
         ..ShadeOptions::default()
     };
-    let picture = work(py, || shading::shade(ground, &options))?;
+    let picture = work(py, || shading::draw_map(ground, &options))?;
     given(py, picture, path)
 }

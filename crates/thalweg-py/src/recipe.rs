@@ -11,7 +11,7 @@ use thalweg_core::base::names::to_text;
 use thalweg_core::declare::params::Written;
 use thalweg_core::terrain::grid::{Edges, SIDES};
 use thalweg_io::output::absolute;
-use thalweg_models::model::give;
+use thalweg_models::model::set_parameters;
 use thalweg_models::models::{self, Models};
 use thalweg_models::rocks::Rock;
 use thalweg_sim::knobs::Knobs;
@@ -104,7 +104,7 @@ impl Recipe {
     /// A preset.
     #[staticmethod]
     fn preset(name: &str) -> PyResult<Self> {
-        let recipe = presets::find(name).map_err(raised)?;
+        let recipe = presets::find_preset(name).map_err(raised)?;
         Ok(Self { own_model: recipe.dem().is_some(), recipe })
     }
 
@@ -143,11 +143,11 @@ impl Recipe {
         sea_level: Option<f64>,
         edges: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut model = models::find(model).map_err(raised)?;
+        let mut model = models::find_model(model).map_err(raised)?;
         let items = parameters.iter();
         let given: Vec<_> =
             items.map(|(name, value)| Ok((name.extract::<String>()?, written(&value)?))).collect::<PyResult<_>>()?;
-        give(&mut *model, given.iter().map(|(name, value)| (name.as_str(), value))).map_err(raised)?;
+        set_parameters(&mut *model, given.iter().map(|(name, value)| (name.as_str(), value))).map_err(raised)?;
         let mut recipe = thalweg_sim::recipe::Recipe::single(model, seed);
         recipe.sea_level = sea_level;
         recipe.edges = edges.map(edges_of).transpose()?.unwrap_or(recipe.edges);

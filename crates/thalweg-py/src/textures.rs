@@ -7,7 +7,7 @@ use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use thalweg_core::{Error, Field};
-use thalweg_export::world_folder::{read, reads_of, rules_of};
+use thalweg_export::world_folder::{read_world, reads_of, rules_of};
 use thalweg_io::apart::apart;
 use thalweg_io::textures::MANIFEST;
 use thalweg_io::{LoadOptions, check_textures, draft_textures, output};
@@ -64,7 +64,7 @@ pub fn textures<'py>(
             (Some(terrain), _) => (terrain, Vec::new(), None),
             (None, path) => {
                 let path = path.clone().unwrap_or_default();
-                let (terrain, said) = read(&path, &LoadOptions::default())?;
+                let (terrain, said) = read_world(&path, &LoadOptions::default())?;
                 (Arc::new(terrain), said, Some(rules_of(&path)?))
             }
         };

@@ -9,7 +9,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use thalweg_core::CellRect;
 use thalweg_core::terrain::{CATCHMENT, Cells, RECEIVER};
-use thalweg_export::world_files::terrain;
+use thalweg_export::world_files::terrain_of_window;
 use thalweg_sim::world::{End, Solving};
 
 use crate::error::raised;
@@ -66,7 +66,7 @@ impl World {
             };
             world.solve(level, rect, &mut watch)?;
             let window = world.window(level, rect)?;
-            let mut land = terrain(world.frame(), &window, world.runoff())?;
+            let mut land = terrain_of_window(world.frame(), &window, world.runoff())?;
             land.insert(&RECEIVER, Cells::Count(window.receivers.map(|to| u32::from(*to))))?;
             land.insert(&CATCHMENT, Cells::Float(window.area.clone()))?;
             Ok(land)

@@ -24,7 +24,7 @@ use thalweg_noise::gradient::mix;
 
 /// The cells of level `level` − 1 that the cells `wanted` of `level` (1 or more) are made of: [`refine`] needs them, and no others.
 /// Each rectangle is in world cells of its own level.
-pub fn needed(frame: &Frame, rules: &Rules, level: u32, wanted: CellRect<i64>) -> CellRect<i64> {
+pub fn needed_window(frame: &Frame, rules: &Rules, level: u32, wanted: CellRect<i64>) -> CellRect<i64> {
     let margins = Margins::of(rules, level, frame.width(level));
     let blocks = wanted.grown(margins.carved, frame.world(level)).coarser();
     blocks.grown(COARSE, frame.world(level.saturating_sub(1)))
@@ -33,7 +33,7 @@ pub fn needed(frame: &Frame, rules: &Rules, level: u32, wanted: CellRect<i64>) -
 /// Cells of half the width: the next level's `wanted` ones, in world cells of that level.
 ///
 /// The result is a function of the world's cells alone: whatever window it is made in, a cell has the same bits. `coarse` must hold
-/// what [`needed`] says; more changes nothing. `key` is the world's, the level is mixed in.
+/// what [`needed_window`] says; more changes nothing. `key` is the world's, the level is mixed in.
 ///
 /// # Errors
 /// When `wanted` is empty, outside the world or of more than [`MOST_CELLS`](crate::MOST_CELLS), with its margins too; when the level
@@ -73,7 +73,7 @@ pub fn refine_with_ledger(
 /// # Errors
 /// As [`refine`]; also when a window that is needed between has more than [`MOST_CELLS`](crate::MOST_CELLS), or `whole` is not a
 /// whole level 0.
-pub fn tile(
+pub fn refine_tile(
     frame: &Frame,
     rules: &Rules,
     key: Key,
@@ -90,7 +90,7 @@ pub fn tile(
     }
     let mut windows = vec![wanted];
     for finer in (1..=level).rev() {
-        let coarse = needed(frame, rules, finer, windows[windows.len() - 1]);
+        let coarse = needed_window(frame, rules, finer, windows[windows.len() - 1]);
         check_window(coarse, frame.world(finer - 1))?;
         windows.push(coarse);
     }
@@ -148,7 +148,7 @@ impl<'a> Work<'a> {
         frame.check(level)?;
         check_window(wanted, frame.world(level))?;
         rules.joins.check(level, frame.width(level))?;
-        let needed = needed(frame, rules, level, wanted);
+        let needed = needed_window(frame, rules, level, wanted);
         if !coarse.rect.contains(&needed) {
             let [rows, cols] = [0, 1].map(|axis| format!("{} to {}", needed.start[axis], needed.end[axis]));
             let told = format!(

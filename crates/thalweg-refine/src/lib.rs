@@ -2,8 +2,8 @@
 //!
 //! A world is solved whole on its coarsest cells, level 0 ([`LocalWindow::bent`]). Every finer level is a local operator: [`refine`]
 //! makes any rectangle of cells of half the width out of a coarse window that reaches a fixed number of cells beyond it
-//! ([`needed`]). So any tile of any level is made alone, in any order, on any number of threads, and has the bits that it has in the
-//! whole ([`tile`]).
+//! ([`needed_window`]). So any tile of any level is made alone, in any order, on any number of threads, and has the bits that it has in the
+//! whole ([`refine_tile`]).
 //!
 //! # The tree is carried
 //!
@@ -116,12 +116,12 @@ mod window;
 pub use join::{FARTHEST, Join, JoinPatch, Joins, MOST_SWEEPS};
 pub use lakes::{LAKE_CATCHMENT, LEAST_LAKE_DEPTH};
 pub use ledger::{Ledger, OPERATORS, Operator};
-pub use level::{needed, refine, refine_with_ledger, tile};
+pub use level::{needed_window, refine, refine_tile, refine_with_ledger};
 pub use pieces::refine_in_pieces;
 pub use rules::{Rules, Sand};
 pub use window::{Frame, LocalWindow, MOST_CELLS, NARROWEST, check_window};
 
 /// The key of the local levels of the world of this seed, apart from all stages' keys.
-pub fn key(seed: u64) -> Key {
+pub fn refinement_key(seed: u64) -> Key {
     Key::new(seed, "local levels")
 }

@@ -44,7 +44,7 @@ pub fn refine_in_pieces(
     let size = wanted.size();
     let at_once = pieces.iter().take(rayon::current_num_threads()).map(|piece| cells(*piece)).sum::<u64>();
     let told = format!("a window of {} × {} cells", size[1], size[0]);
-    memory::room(&told, LocalWindow::BYTES * cells(wanted) + SCRATCH * at_once)?;
+    memory::check_memory(&told, LocalWindow::BYTES * cells(wanted) + SCRATCH * at_once)?;
     let whole = Mutex::new(LocalWindow::blank(coarse.level + 1, wanted));
     pieces.into_par_iter().try_for_each(|piece| {
         let part = refine(frame, rules, key, coarse, piece)?;

@@ -39,7 +39,7 @@ pub struct Carved {
 /// the river's levels follow, and so they do where another's line would lead up, or lie under the ground as it is drawn between the
 /// middles of cells (`drawn.rs`); all is done again until nothing is held back or hidden. Hollows that are deep enough are lakes. Levees
 /// are last.
-pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved {
+pub fn carve_rivers(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved {
     let numbers = level::channels(site, network);
     let mut land = site.land.ground.clone();
     for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {

@@ -76,7 +76,7 @@ impl Check {
 }
 
 /// Runs every check, and gives one result to each.
-pub fn check(files: &RiverFiles) -> Vec<Check> {
+pub fn check_river_files(files: &RiverFiles) -> Vec<Check> {
     let [rivers, land] = files.arrivals();
     vec![
         files.outlets(),

@@ -1,8 +1,8 @@
 //! River networks: planned on a terrain's drainage, drawn as smooth lines, and carved.
 //!
-//! [`plan()`] finds where rivers run and what they are: [`River`]s, lines from a source or a lake down to another
+//! [`plan_rivers`] finds where rivers run and what they are: [`River`]s, lines from a source or a lake down to another
 //! river, a lake, the sea or the edge, with discharge, width and depth at every [`Vertex`], and [`PlannedLake`]s with
-//! their levels. [`carve()`] cuts them into the ground and gives each vertex its levels; it raises nothing but the
+//! their levels. [`carve_rivers`] cuts them into the ground and gives each vertex its levels; it raises nothing but the
 //! levees that are asked for.
 //!
 //! Lines never touch but where one joins another, and each has a path of cells of its own: so what holds of lines (no crossing,
@@ -56,10 +56,10 @@ mod valley;
 mod way;
 pub mod waypoints;
 
-pub use carve::{Carved, carve};
+pub use carve::{Carved, carve_rivers};
 pub use line_cells::nearest;
 pub use network::{Mouth, Network, PlannedLake, ReachEnd, River, RiverKind, RiverReach, Source, Vertex};
-pub use plan::plan;
+pub use plan::plan_rivers;
 
 use thalweg_core::terrain::{HARDNESS, PROTECT, RAIN};
 use thalweg_core::{Cell, Error, Field, Result};

@@ -21,11 +21,11 @@ const LEAKS: [usize; 2] = [16, 6];
 /// The ground is freed of its roughness, its hollows are drained by channels where the limits allow and else become lakes, and
 /// where enough land drains through a cell there is a river. Cells are joined to lines, these smoothed and bent. A lake that
 /// would run out through the bank of a river that comes to it is lowered to that bank. Levels come with
-/// [`carve()`](crate::carve()).
+/// [`carve_rivers`](crate::carve_rivers).
 ///
 /// # Errors
 /// As [`Site::check`] and [`Design::check`].
-pub fn plan(site: &Site<'_>, design: &Design, key: Key) -> Result<Network> {
+pub fn plan_rivers(site: &Site<'_>, design: &Design, key: Key) -> Result<Network> {
     site.check()?;
     design.check()?;
     let sink = sink(site);

@@ -3,7 +3,7 @@
 //! ```
 //! use thalweg_sim::{presets, run::Run};
 //!
-//! let mut recipe = presets::find("hills")?;
+//! let mut recipe = presets::find_preset("hills")?;
 //! recipe.cells = 32;
 //! let mut run = Run::new(recipe)?;
 //! while run.step()?.is_some() {}

@@ -477,7 +477,7 @@ impl Recipe {
     /// When the estimate is more than the system has free; with both numbers.
     pub fn check_memory(&self, grid: &Grid) -> Result<()> {
         let need = self.memory(grid).saturating_add(COPIES.saturating_mul(grid.len() as u64));
-        memory::room(&format!("{} at {} × {} cells", self.name, grid.cols(), grid.rows()), need)
+        memory::check_memory(&format!("{} at {} × {} cells", self.name, grid.cols(), grid.rows()), need)
     }
 
     /// An estimate of the memory that a run on this grid needs, in bytes: ground, the layers that models have written by

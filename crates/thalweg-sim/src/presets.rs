@@ -79,7 +79,7 @@ impl Preset {
 ///
 /// # Errors
 /// When the elevation model cannot be written.
-pub fn lay_model(mut recipe: Recipe, folder: impl Into<FilePath>) -> Result<Recipe> {
+pub fn write_elevation_model(mut recipe: Recipe, folder: impl Into<FilePath>) -> Result<Recipe> {
     let folder = folder.into();
     if recipe.dem() == Some(Path::new(ELEVATION_MODEL.0)) {
         let path = folder.join(ELEVATION_MODEL.0);
@@ -98,7 +98,7 @@ pub fn is_passing(path: &Path) -> bool {
 ///
 /// # Errors
 /// When there is none; the message lists them or names the nearest.
-pub fn find(name: &str) -> Result<Recipe> {
+pub fn find_preset(name: &str) -> Result<Recipe> {
     let preset = PRESETS.iter().find(|preset| preset.name == name);
     preset.ok_or_else(|| Error::unknown("preset", name, PRESETS.iter().map(|preset| preset.name)))?.recipe()
 }

@@ -77,7 +77,7 @@ impl<'a> MapRows<'a> {
     }
 
     /// The map shaded, to be written by [`thalweg_io::save_shaded`]: the picture that
-    /// [`thalweg_render::pictures::shade::shade`] draws.
+    /// [`thalweg_render::pictures::shade::draw_map`] draws.
     ///
     /// # Errors
     /// As [`ShadedMap::new`].

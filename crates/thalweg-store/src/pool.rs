@@ -34,7 +34,7 @@ impl<'a> Pool<'a> {
     pub fn new(work: &'a Work, threads: usize) -> Result<Self> {
         let threads = threads.max(1);
         let told = format!("{threads} tiles of {0} × {0} cells at once", work.plan().side);
-        memory::room(&told, work.plan().bytes(threads))?;
+        memory::check_memory(&told, work.plan().bytes(threads))?;
         let start = |count| ThreadPoolBuilder::new().num_threads(count).build();
         let refused = |error| Error::value("threads", error, "as many as the system starts");
         let solver = start(threads).map_err(refused)?;

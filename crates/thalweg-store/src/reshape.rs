@@ -59,7 +59,7 @@ impl<'a> Reshaped<'a> {
             }
         };
         let wide = (source.cols() as u64).max(grid.cols() as u64);
-        memory::room("a band of the map", wide.saturating_mul(24 * (ROWS as u64 + LOOK as u64)))?;
+        memory::check_memory("a band of the map", wide.saturating_mul(24 * (ROWS as u64 + LOOK as u64)))?;
         let (reading, warnings) = file.settle()?;
         Ok(Self { file, reading, way, grid, warnings })
     }

@@ -223,7 +223,7 @@ impl ElevationFile {
     pub fn whole(&self) -> Result<(Terrain, HeightReading, Vec<String>)> {
         let size = self.grid.size;
         Grid::new(size, self.grid.cell)?;
-        memory::room(&self.path.display().to_string(), (self.grid.len() as u64).saturating_mul(32))?;
+        memory::check_memory(&self.path.display().to_string(), (self.grid.len() as u64).saturating_mul(32))?;
         let all = CellRect::new([0, 0], size);
         let (reading, said) = self.reading.clone().settle(&self.look(all)?).map_err(|problem| self.refuse(problem))?;
         let heights = self.heights(all, &reading)?;

@@ -75,7 +75,7 @@ impl Goods {
                 Ok([vec![format!("The heights are in {}.", shown(place))], said].concat().join(" "))
             }
             Self::World => {
-                world_folder::export(run, place)?;
+                world_folder::write_world(run, place)?;
                 Ok(format!("All layers are in {}.", shown(place)))
             }
             Self::For(target) => {

@@ -152,7 +152,7 @@ fn tell(
     reader.end()
 }
 
-/// A lake's figures as [`lakes`](thalweg_render::products::lakes::lakes) has them.
+/// A lake's figures as [`outline_lakes`](thalweg_render::products::lakes::outline_lakes) has them.
 fn outline(map: &Map, id: u32, water: Water) -> Lake {
     let area = map.grid.cell_area();
     let metres = water.volume as f64 / UNITS;

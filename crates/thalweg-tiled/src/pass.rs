@@ -195,6 +195,6 @@ pub enum Product {
         /// Row and column, in cells from the north-west corner.
         points: Vec<Cell<f64>>,
     },
-    /// The next depression, as [`nested`](thalweg_render::products::nested::nested) has them.
+    /// The next depression, as [`nested_depressions`](thalweg_render::products::nested::nested_depressions) has them.
     Depression(NestedDepression),
 }

@@ -57,7 +57,7 @@ fn page(model: &dyn Model) -> Json {
 /// The declarations of all models.
 #[wasm_bindgen(skip_typescript)]
 pub fn models() -> Result<JsValue> {
-    object(&thalweg_models::models::all().map(|model| page(&*model)).collect())
+    object(&thalweg_models::models::all_models().map(|model| page(&*model)).collect())
 }
 
 /// The presets: name, a paragraph, text.

@@ -51,6 +51,6 @@ pub fn allow_memory(bytes: f64) -> Result<(), error::Problem> {
         )
         .into());
     }
-    thalweg_core::base::memory::allow(bytes as u64);
+    thalweg_core::base::memory::limit_memory(bytes as u64);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use js_sys::Function;
 use serde_json::json;
 use thalweg_core::Error;
-use thalweg_models::model::give;
+use thalweg_models::model::set_parameters;
 use thalweg_models::models;
 use thalweg_sim::presets;
 use thalweg_sim::recipe::Recipe;
@@ -17,7 +17,7 @@ use crate::options::{Options, object, written};
 /// The recipe of a preset's name, or of a text.
 pub fn recipe_of(text: &str) -> thalweg_core::base::error::Result<Recipe> {
     // A name has neither lines nor values.
-    if text.contains(['\n', '=', '[']) { Recipe::parse(text) } else { presets::find(text.trim()) }
+    if text.contains(['\n', '=', '[']) { Recipe::parse(text) } else { presets::find_preset(text.trim()) }
 }
 
 /// Builds the world of a recipe.
@@ -50,10 +50,10 @@ pub fn build(recipe: &str, options: JsValue) -> Result<Terrain> {
 #[wasm_bindgen(skip_typescript)]
 pub fn apply(model: &str, terrain: &Terrain, parameters: JsValue, options: JsValue) -> Result<Terrain> {
     let options = Options::of("option of apply", options, &["seed", "progress"])?;
-    let mut model = models::find(model)?;
+    let mut model = models::find_model(model)?;
     let given = Options::any("parameters", parameters).entries()?;
     let given: Vec<_> = given.iter().map(|(name, value)| (name.as_str(), written(value))).collect();
-    give(&mut *model, given.iter().map(|(name, value)| (*name, value)))?;
+    set_parameters(&mut *model, given.iter().map(|(name, value)| (*name, value)))?;
     let mut recipe = Recipe::single(model, options.count("seed")?.unwrap_or(1));
     (recipe.edges, recipe.sea_level) = (terrain.land.grid.edges, terrain.sea_level());
     recipe.check_memory(&terrain.land.grid)?;

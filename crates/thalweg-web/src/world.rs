@@ -7,7 +7,7 @@ use send_wrapper::SendWrapper;
 use serde_json::json;
 use thalweg_core::terrain::{CATCHMENT, Cells, RECEIVER};
 use thalweg_core::{CellRect, Error};
-use thalweg_export::world_files::{WebTiles, terrain, tile_rect};
+use thalweg_export::world_files::{WebTiles, terrain_of_window, tile_rect};
 use thalweg_render::web::{Encoding, MapTile};
 use thalweg_sim::world::{Solving, TILE};
 use wasm_bindgen::prelude::*;
@@ -107,7 +107,7 @@ impl World {
         thrown.map_or(Ok(()), |problem| Err(problem.take()))?;
         solved?;
         let window = self.world.window(level, rect)?;
-        let mut land = terrain(self.world.frame(), &window, self.world.runoff())?;
+        let mut land = terrain_of_window(self.world.frame(), &window, self.world.runoff())?;
         land.insert(&RECEIVER, Cells::Count(window.receivers.map(|to| u32::from(*to))))?;
         land.insert(&CATCHMENT, Cells::Float(window.area.clone()))?;
         Ok::<_, Problem>(Terrain { recipe: Some(self.recipe.clone()), ..land.into() })

@@ -66,7 +66,7 @@
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 pub use thalweg_core::base::error::{Error, Result};
-pub use thalweg_core::base::memory::{allow as limit_memory, room as check_memory};
+pub use thalweg_core::base::memory::{check_memory, limit_memory};
 pub use thalweg_core::{choice, params};
 
 /// The programs of the README and of CONTRIBUTING are tests.
@@ -106,7 +106,7 @@ pub mod terrain {
         VectorPart, WATER, WETNESS,
     };
     pub use thalweg_render::products::agreement::{Agreement, agreement};
-    pub use thalweg_render::products::measure::{Measure, MeasureSettings, Measures, measure, sheet as draw_measures};
+    pub use thalweg_render::products::measure::{Measure, MeasureSettings, Measures, draw_measures, measure};
     pub use thalweg_render::products::resample::{crop, reduce, resample};
 }
 
@@ -182,8 +182,8 @@ pub mod flow {
 /// ```
 pub mod drainage {
     pub use thalweg_export::survey::{Phase, Summary, Survey, SurveyOptions};
-    pub use thalweg_render::products::lakes::lakes as outline_lakes;
-    pub use thalweg_render::products::nested::{NestedDepression, nested as nested_depressions};
+    pub use thalweg_render::products::lakes::outline_lakes;
+    pub use thalweg_render::products::nested::{NestedDepression, nested_depressions};
     pub use thalweg_render::products::streams::trace_streams;
     pub use thalweg_render::products::wetness::{WetnessRules, wetness};
     pub use thalweg_tiled::TileLayer;
@@ -192,11 +192,11 @@ pub mod drainage {
 
 /// River networks: planned on a terrain's drainage, drawn as smooth lines, carved into the ground and checked.
 pub mod rivers {
-    pub use thalweg_rivers::check::{Check, RiverFiles, check as check_river_files};
+    pub use thalweg_rivers::check::{Check, RiverFiles, check_river_files};
     pub use thalweg_rivers::waypoints::{MouthPlace, Waypoint};
     pub use thalweg_rivers::{
         Carved, Design, Mouth, Network, Pass, PlannedLake, ReachEnd, River, RiverKind, RiverReach, Site, Source,
-        Vertex, carve as carve_rivers, plan as plan_rivers,
+        Vertex, carve_rivers, plan_rivers,
     };
 }
 
@@ -207,11 +207,11 @@ pub mod rivers {
 /// starts on a grid implements [`Stepper`](models::Stepper). CONTRIBUTING.md describes one from its declaration to its
 /// test.
 pub mod models {
-    pub use thalweg_core::declare::params::{Param, ParamKind, Parameters, Value, Written, typed as parse_value};
-    pub use thalweg_models::model::page::markdown as model_page;
+    pub use thalweg_core::declare::params::{Param, ParamKind, Parameters, Value, Written, parse_value};
+    pub use thalweg_models::model::page::model_page;
     pub use thalweg_models::model::{
         About, Beside, Blend, Family, Growth, Local, MassBalance, Model, PlayedRole, Role, StepReach, Stepper, Tick,
-        YEAR, give as set_parameters,
+        YEAR, set_parameters,
     };
     pub use thalweg_models::models::cellular_noise::CellularNoise;
     pub use thalweg_models::models::climate::{Climate, Winds};
@@ -241,16 +241,14 @@ pub mod models {
     pub use thalweg_models::models::thermal::Thermal;
     pub use thalweg_models::models::trees::Trees;
     pub use thalweg_models::models::volcano::Volcano;
-    pub use thalweg_models::models::{Models, all as all_models, find as find_model};
-    pub use thalweg_models::process::base::{AMOUNT, band as band_rows, bands as band_count, lay as add_to_ground};
+    pub use thalweg_models::models::{Models, all_models, find_model};
+    pub use thalweg_models::process::base::{AMOUNT, add_to_ground, band_count, band_rows};
     pub use thalweg_models::process::forest::{Forest, Tree};
-    pub use thalweg_models::process::slopes::{
-        Bedding, Bounds, Guards, diffuse, limit as limit_slopes, reshape, settle,
-    };
+    pub use thalweg_models::process::slopes::{Bedding, Bounds, Guards, diffuse, limit_slopes, reshape, settle};
     pub use thalweg_models::rocks::{ROCKS, Rock};
-    pub use thalweg_noise::given::soils::strata::{Bed, Lie, lay as set_strata_lie, set as set_strata};
-    pub use thalweg_noise::given::soils::{KINDS as SOIL_KINDS, Soil, SoilKind, add as add_soils};
-    pub use thalweg_noise::given::springs::{Spring, SpringSource, add as add_springs, sources as spring_sources};
+    pub use thalweg_noise::given::soils::strata::{Bed, Lie, set_strata, set_strata_lie};
+    pub use thalweg_noise::given::soils::{SOIL_KINDS, Soil, SoilKind, add_soils};
+    pub use thalweg_noise::given::springs::{Spring, SpringSource, add_springs, spring_sources};
     pub use thalweg_sim::laws::{LAWS, Law};
 }
 
@@ -268,12 +266,12 @@ pub mod models {
 /// ```
 pub mod recipe {
     pub use thalweg_sim::knobs::Knobs;
-    pub use thalweg_sim::presets::{PRESETS, Preset, find as find_preset, lay_model as write_elevation_model};
+    pub use thalweg_sim::presets::{PRESETS, Preset, find_preset, write_elevation_model};
     pub use thalweg_sim::recipe::strokes::{Stroke, Tool};
     pub use thalweg_sim::recipe::tables::Tables;
     pub use thalweg_sim::recipe::{
         Beyond, Coarsest, From, LayerSource, Levels, LocalFrom, Recipe, Scatter, Stage, Start, When, WorldPlace,
-        schema as recipe_schema,
+        recipe_schema,
     };
     pub use thalweg_sim::run::checkpoint::{Snapshot, is_checkpoint};
     pub use thalweg_sim::run::mark::Mark;
@@ -297,8 +295,7 @@ pub mod recipe {
 /// ```
 pub mod world {
     pub use thalweg_refine::{
-        Frame, Join, JoinPatch, Joins, LocalWindow, Rules, Sand, key as refinement_key, needed as needed_window,
-        refine, tile as refine_tile,
+        Frame, Join, JoinPatch, Joins, LocalWindow, Rules, Sand, needed_window, refine, refine_tile, refinement_key,
     };
     pub use thalweg_sim::world::{
         End, Follow, Footing, RiverLine, RiverVertex, Solving, Wanted, Watch, World, unwatched,
@@ -307,24 +304,22 @@ pub mod world {
 
 /// Maps, perspective views, meshes, textures and tiles of web maps, made of a terrain in memory.
 pub mod render {
-    pub use thalweg_render::pictures::animation::encode as encode_animation;
+    pub use thalweg_render::pictures::animation::encode_animation;
     pub use thalweg_render::pictures::colour::Rgb;
-    pub use thalweg_render::pictures::layer::{LayerOptions, layer as draw_layer};
+    pub use thalweg_render::pictures::layer::{LayerOptions, draw_values};
     pub use thalweg_render::pictures::light::{Sun, hillshade};
-    pub use thalweg_render::pictures::perspective::{
-        DrawnLand, Standpoint, ViewOptions, compare as draw_comparison, view as draw_view,
-    };
+    pub use thalweg_render::pictures::perspective::{DrawnLand, Standpoint, ViewOptions, draw_comparison, draw_view};
     pub use thalweg_render::pictures::picture::Picture;
     pub use thalweg_render::pictures::ramps::{RAMPS, Ramp};
-    pub use thalweg_render::pictures::shade::{ShadeOptions, shade as draw_map};
-    pub use thalweg_render::pictures::sheet::{Shown, sheet as draw_sheet};
+    pub use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
+    pub use thalweg_render::pictures::sheet::{Shown, draw_sheet};
     pub use thalweg_render::pictures::water::{Streams, Water};
     pub use thalweg_render::products::glb::{Glb, GlbOptions, MeshPrecision};
     pub use thalweg_render::products::mesh::{Mesh, MeshOptions, Up};
     pub use thalweg_render::products::mesh_files::{write_obj, write_ply, write_stl};
     pub use thalweg_render::products::mesh_scene::{MeshPart, MeshScene, MeshSurface};
     pub use thalweg_render::products::normals::{BumpMap, Depth, Green, NormalMap};
-    pub use thalweg_render::products::textures::maps::{curvature, flow as flow_map, measure_wear, occlusion};
+    pub use thalweg_render::products::textures::maps::{curvature, flow_map, measure_wear, occlusion};
     pub use thalweg_render::products::textures::{
         GroundCover, MATERIALS, Material, SeenFrom, TextureOptions, TextureRules, Textures,
     };
@@ -348,8 +343,8 @@ pub mod render {
 pub mod io {
     pub use thalweg_io::deterrace::deterrace;
     pub use thalweg_io::features::{save_lakes, save_reaches, save_streams};
-    pub use thalweg_io::geokeys::projected as projected_crs;
-    pub use thalweg_io::meshes::draft_scene as draft_mesh;
+    pub use thalweg_io::geokeys::projected_crs;
+    pub use thalweg_io::meshes::draft_mesh;
     pub use thalweg_io::output::make_folder;
     pub use thalweg_io::rivers::{read_network, save_network};
     pub use thalweg_io::trees::{load_trees, save_trees};
@@ -377,14 +372,12 @@ pub mod io {
 /// ```
 pub mod export {
     pub use thalweg_export::export::{
-        Export, ExportLayout, ExportOptions, ExportProgress, ExportTarget, ExportTiles, Exported, TARGETS,
-        fit as fit_recipe,
+        Export, ExportLayout, ExportOptions, ExportProgress, ExportTarget, ExportTiles, Exported, TARGETS, fit_recipe,
     };
     pub use thalweg_export::world_files::{
-        Answer, TileFolder, TileRange, WebTiles, terrain as terrain_of_window, tile_draft as draft_tile, tile_rect,
+        Answer, TileFolder, TileRange, WebTiles, draft_tile, terrain_of_window, tile_rect,
     };
     pub use thalweg_export::world_folder::{
-        Ending, cover_of as read_cover, export as write_world, read as read_world, read_with as read_world_with_models,
-        recipe_of as read_recipe, run_into as begin_run,
+        Ending, begin_run, read_cover, read_recipe, read_world, read_world_with_models, write_world,
     };
 }

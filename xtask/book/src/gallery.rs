@@ -138,7 +138,7 @@ fn entries() -> Outcome<Vec<Entry>> {
         about: "The window, while the preset `alpine` is being made; drawn without a display.".to_string(),
         lines: vec![format!("{WINDOW}crates/thalweg-sim/presets/alpine.toml 46 studio.png")],
     });
-    for model in models::all() {
+    for model in models::all_models() {
         let about = model.about();
         entries.push(self::model(about.name, about.family)?);
     }
@@ -149,7 +149,7 @@ fn entries() -> Outcome<Vec<Entry>> {
 fn preset(name: &str) -> Outcome<Entry> {
     // Trees are grain, which takes room in a file.
     let side = if ["forest", "lakes"].contains(&name) { 400 } else { 448 };
-    let recipe = presets::find(name).map_err(|error| error.to_string())?;
+    let recipe = presets::find_preset(name).map_err(|error| error.to_string())?;
     let in_levels = recipe.levels().coarsest != Coarsest::None;
     let cells = match (recipe.dem().is_some(), in_levels) {
         (true, _) => "",

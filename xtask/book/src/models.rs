@@ -42,10 +42,10 @@ fn folder() -> PathBuf {
 fn pages() -> BTreeMap<String, String> {
     let mut index = "# Models\n\nGenerated from their declarations by `cargo xtask book`.\n\n".to_string();
     let mut pages = BTreeMap::new();
-    for model in models::all() {
+    for model in models::all_models() {
         let about = model.about();
         let _ = writeln!(index, "- [{0}]({0}.md): {1}", about.name, about.summary);
-        pages.insert(format!("{}.md", about.name), page::markdown(&*model));
+        pages.insert(format!("{}.md", about.name), page::model_page(&*model));
     }
     index.push_str("\nWhat of each goes on on local levels, preset by preset: [local_forms](local_forms.md).\n");
     pages.insert("README.md".to_string(), index);

@@ -49,13 +49,13 @@ pub fn check() -> Outcome {
 
 fn text() -> String {
     let mut text = HEAD.to_string();
-    let names: Vec<&str> = models::all().map(|model| model.about().name).collect();
+    let names: Vec<&str> = models::all_models().map(|model| model.about().name).collect();
     text.push_str("\n__all__ = [\n");
     for name in names {
         let _ = writeln!(text, "    {name:?},");
     }
     text.push_str("]\n\nCOMMON: dict[str, tuple[Any, str, str]]\nSHAPE: tuple[None, str, str]\n");
-    models::all().for_each(|model| text.push_str(&function(&*model)));
+    models::all_models().for_each(|model| text.push_str(&function(&*model)));
     text
 }
 

@@ -38,13 +38,13 @@ fn text() -> String {
         &PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>(),
     ));
     text.push_str(&union("Material", "What covers ground.", &MATERIALS.iter().map(|of| of.name).collect::<Vec<_>>()));
-    let names: Vec<&str> = models::all().map(|model| model.about().name).collect();
+    let names: Vec<&str> = models::all_models().map(|model| model.about().name).collect();
     text.push_str("\n/** Parameters by model; what is left out has its default. */\nexport interface Parameters {\n");
     for name in names {
         let _ = writeln!(text, "  {name}: {};", type_of(name));
     }
     text.push_str("}\n");
-    models::all().for_each(|model| text.push_str(&parameters(&*model)));
+    models::all_models().for_each(|model| text.push_str(&parameters(&*model)));
     text
 }
 

@@ -153,12 +153,13 @@ fn refused(error: &clap::Error, typed: &[OsString]) -> ! {
 /// The whole command. The help of `apply` and `generate` names the models, or, where a model was `typed` already,
 /// shows that model's page.
 pub fn command(typed: &[OsString]) -> clap::Command {
-    let named = typed.iter().skip(2).find_map(|word| models::find(word.to_str()?).ok());
+    let named = typed.iter().skip(2).find_map(|word| models::find_model(word.to_str()?).ok());
     let after = match named {
         Some(model) => thalweg_models::model::page::parameters(&*model),
         None => {
-            let list: Vec<String> =
-                models::all().map(|model| format!("  {:<20} {}", model.about().name, model.about().summary)).collect();
+            let list: Vec<String> = models::all_models()
+                .map(|model| format!("  {:<20} {}", model.about().name, model.about().summary))
+                .collect();
             format!("Models:\n{}\n\n`thalweg models NAME` shows a model's page and parameters.", list.join("\n"))
         }
     };

@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use thalweg_core::terrain::{DISCHARGE, POOL, WATER};
 use thalweg_core::{Result, Terrain};
-use thalweg_export::world_folder::recipe_of;
+use thalweg_export::world_folder::read_recipe;
 use thalweg_io::load_layer_of;
 use thalweg_render::pictures::light::Sun;
 use thalweg_render::pictures::perspective::{Standpoint, ViewOptions};
@@ -358,7 +358,7 @@ impl CameraArgs {
             elevation,
             zoom: self.zoom,
             title: self.title.as_deref(),
-            ..look.options(recipe_of(input)?.as_ref())?
+            ..look.options(read_recipe(input)?.as_ref())?
         })
     }
 }

@@ -54,7 +54,7 @@ pub fn recipes() -> Completed<OsStringValueParser> {
 pub fn models() -> Completed<StringValueParser> {
     Completed {
         any: StringValueParser::new(),
-        names: thalweg_models::models::all().map(|model| model.about().name).collect(),
+        names: thalweg_models::models::all_models().map(|model| model.about().name).collect(),
     }
 }
 

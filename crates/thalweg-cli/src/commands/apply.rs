@@ -66,8 +66,9 @@ fn by_tiles(args: &Apply, recipe: &Recipe, voice: Voice) -> Result<ExitCode> {
 pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
     if recipe.stages.iter().any(|stage| stage.model.about().family != Family::Base) {
-        let base =
-            thalweg_models::models::all().map(|model| model.about()).filter(|about| about.family == Family::Base);
+        let base = thalweg_models::models::all_models()
+            .map(|model| model.about())
+            .filter(|about| about.family == Family::Base);
         let names: Vec<&str> = base.map(|about| about.name).collect();
         let allowed = format!("one that makes ground ({}); `apply` runs the others", names.join(", "));
         return Err(Error::value("model", &args.model.model, allowed));

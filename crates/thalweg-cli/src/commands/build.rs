@@ -8,9 +8,9 @@ use std::time::Instant;
 use serde_json::json;
 use thalweg_core::base::names::shown;
 use thalweg_core::{Error, Result};
-use thalweg_export::export::{ExportTarget, fit};
+use thalweg_export::export::{ExportTarget, fit_recipe};
 use thalweg_export::world_files::{TileFolder, TileRange};
-use thalweg_export::world_folder::{Ending, is_of_another, keeps_recipe, run_into};
+use thalweg_export::world_folder::{Ending, begin_run, is_of_another, keeps_recipe};
 use thalweg_io::{LoadOptions, output};
 use thalweg_sim::recipe::{Recipe, WorldPlace};
 use thalweg_sim::run::Run;
@@ -87,7 +87,7 @@ fn begun(args: &Build, recipe: Recipe, own: Option<&Path>) -> Result<Run> {
             recipe.check_memory(&recipe.grid()?)?;
             Run::new(recipe)
         }
-        (Some(_), Some(dir)) => run_into(recipe, dir, &options),
+        (Some(_), Some(dir)) => begin_run(recipe, dir, &options),
         (Some(model), None) => {
             let model = recipe.folder.join(model);
             Run::over_file(recipe, &model, &options)
@@ -196,7 +196,7 @@ fn override_in(recipe: &mut Recipe, args: &Build) -> Result<()> {
         set(recipe, key, value)?;
     }
     args.until.as_deref().map_or(Ok(()), |label| recipe.end_at(label))?;
-    args.target.as_deref().map_or(Ok(()), |target| fit(recipe, ExportTarget::find(target)?).map_err(as_typed))
+    args.target.as_deref().map_or(Ok(()), |target| fit_recipe(recipe, ExportTarget::find(target)?).map_err(as_typed))
 }
 
 /// The folder of a world where none is said: of its name and seed; where it is another one than the recipe's, of its

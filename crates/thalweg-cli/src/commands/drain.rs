@@ -65,7 +65,7 @@ fn store_of(args: &Drain, voice: Voice) -> Result<Option<PathBuf>> {
     let Ok(file) = ElevationFile::open(&args.input, &args.load.options()) else { return Ok(None) };
     let cells = file.grid().size.into_iter().map(|n| n as u64).product::<u64>();
     let need = cells.saturating_mul(NEED);
-    if args.memory.map_or_else(|| memory::room("drain", need).is_ok(), |memory| need <= memory) {
+    if args.memory.map_or_else(|| memory::check_memory("drain", need).is_ok(), |memory| need <= memory) {
         return Ok(None);
     }
     output::make_folder(&args.output)?;

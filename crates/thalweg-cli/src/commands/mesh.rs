@@ -4,13 +4,13 @@ use std::path::Path;
 
 use thalweg_core::base::names::shown;
 use thalweg_core::{Error, Result, Terrain};
-use thalweg_export::world_folder::cover_of;
+use thalweg_export::world_folder::read_cover;
 use thalweg_io::apart::apart;
-use thalweg_io::meshes::{MESH_ENDINGS, MESH_FILES, MeshFile, draft_scene};
+use thalweg_io::meshes::{MESH_ENDINGS, MESH_FILES, MeshFile, draft_mesh};
 use thalweg_io::{atomic, output};
 use thalweg_render::pictures::colour::srgb;
 use thalweg_render::pictures::picture::Picture;
-use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, shade};
+use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, draw_map};
 use thalweg_render::products::chunks::{ChunkOptions, ChunkedMesh};
 use thalweg_render::products::glb::{GlbOptions, MeshPrecision};
 use thalweg_render::products::mesh::MeshOptions;
@@ -64,7 +64,7 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
         voice.say(&format!("{} levels, from {error} to {last} m off the ground at most", args.lods));
     }
     let glb = GlbOptions { precision: args.precision.unwrap_or(MeshPrecision::Usual), tree_nodes: args.tree_nodes };
-    draft_scene(&args.output, &scene, &glb)?.commit(&reads)?;
+    draft_mesh(&args.output, &scene, &glb)?.commit(&reads)?;
     Ok(())
 }
 
@@ -92,12 +92,12 @@ fn texture(args: &Mesh, terrain: &Terrain) -> Result<Option<Picture>> {
         None => Ok(None),
         Some("albedo") => {
             memory::TEXTURES.over("albedo", terrain)?;
-            let (colours, _) = cover_of(&args.input, terrain)?.albedo(SeenFrom::Ground);
+            let (colours, _) = read_cover(&args.input, terrain)?.albedo(SeenFrom::Ground);
             Ok(Some(Picture { rgb: colours.map(|colour| srgb(*colour)) }.within(SCREEN)))
         }
         Some(_) => {
             let map = ShadeOptions { max_size: Some(SCREEN), ..ShadeOptions::default() };
-            shade(terrain, &map).map(Some)
+            draw_map(terrain, &map).map(Some)
         }
     }
 }

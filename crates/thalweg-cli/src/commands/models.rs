@@ -17,9 +17,9 @@ use crate::recipes::{find, names};
 /// When there is no such model.
 pub fn models(name: Option<&str>) -> Result<()> {
     if let Some(name) = name {
-        return print(&page::markdown(&*thalweg_models::models::find(name)?));
+        return print(&page::model_page(&*thalweg_models::models::find_model(name)?));
     }
-    let width = thalweg_models::models::all().map(|model| model.about().name.len()).max().unwrap_or(0);
+    let width = thalweg_models::models::all_models().map(|model| model.about().name.len()).max().unwrap_or(0);
     let families = [
         (Family::Base, "Base models make ground"),
         (Family::Erosion, "Erosion models change it"),
@@ -27,7 +27,9 @@ pub fn models(name: Option<&str>) -> Result<()> {
     ];
     for (family, title) in families {
         print(&format!("{title}:\n"))?;
-        for about in thalweg_models::models::all().map(|model| model.about()).filter(|about| about.family == family) {
+        for about in
+            thalweg_models::models::all_models().map(|model| model.about()).filter(|about| about.family == family)
+        {
             print(&format!("  {:<width$}  {}\n", about.name, about.summary))?;
         }
     }
@@ -54,7 +56,7 @@ pub fn rocks() -> Result<()> {
 /// # Errors
 /// When nothing can be printed.
 pub fn schema() -> Result<()> {
-    print(&format!("{:#}\n", thalweg_sim::recipe::schema(&thalweg_models::models::Models::default())))
+    print(&format!("{:#}\n", thalweg_sim::recipe::recipe_schema(&thalweg_models::models::Models::default())))
 }
 
 /// Prints completions.

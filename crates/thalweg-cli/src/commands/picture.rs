@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use thalweg_core::{Error, Result, Terrain};
-use thalweg_export::world_folder::{reads_of, recipe_of, rules_of};
+use thalweg_export::world_folder::{read_recipe, reads_of, rules_of};
 use thalweg_io::apart::apart;
 use thalweg_io::{output, save_picture};
 use thalweg_render::pictures::light::Sun;
@@ -101,7 +101,7 @@ fn recipe(args: &Picture) -> Result<Option<Recipe>> {
 fn terrain(args: &Picture, recipe: Option<Recipe>, voice: Voice) -> Result<(Terrain, &'static Ramp)> {
     let Some(recipe) = recipe else {
         let path = &args.input;
-        let ramp = recipe_of(path)?.map_or(Ramp::land(), |recipe| recipe.ramp);
+        let ramp = read_recipe(path)?.map_or(Ramp::land(), |recipe| recipe.ramp);
         return Ok((shown(path, &args.load, args.sea_level, voice)?, ramp));
     };
     if recipe.dem().is_none() {

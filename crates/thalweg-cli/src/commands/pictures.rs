@@ -4,11 +4,11 @@ use std::path::Path;
 
 use thalweg_core::base::names::shown;
 use thalweg_core::{Error, Grid, Result, Terrain};
-use thalweg_export::world_folder::{cover_of, draw_layer, recipe_of};
+use thalweg_export::world_folder::{draw_layer, read_cover, read_recipe};
 use thalweg_io::{MapPixels, output, save_picture, save_shaded, save_world_file};
 use thalweg_render::pictures::perspective::{self, DrawnLand, ViewOptions};
 use thalweg_render::pictures::shade::{self, ShadeOptions};
-use thalweg_render::pictures::sheet::{Shown, sheet};
+use thalweg_render::pictures::sheet::{Shown, draw_sheet};
 use thalweg_store::{ElevationFile, MapRows, is_zarr};
 
 use crate::args::{Compare, Shade, View};
@@ -43,7 +43,7 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     }
     let trees = trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
     let options = ShadeOptions { water: args.water.over(&terrain), trees: &trees, ..shade_options(args)? };
-    save_picture(&args.output, &shade::shade(&terrain, &options)?)?;
+    save_picture(&args.output, &shade::draw_map(&terrain, &options)?)?;
     lies(args, &terrain.grid)
 }
 
@@ -67,7 +67,7 @@ fn shade_rows(args: &Shade, file: &ElevationFile, voice: Voice) -> Result<()> {
 /// What was asked for of the map itself.
 fn shade_options(args: &Shade) -> Result<ShadeOptions<'static>> {
     Ok(ShadeOptions {
-        ramp: args.look.ramp(recipe_of(&args.input)?.as_ref())?,
+        ramp: args.look.ramp(read_recipe(&args.input)?.as_ref())?,
         sun: args.look.sun(),
         exaggeration: args.look.exaggeration,
         scale_bar: args.scale,
@@ -93,7 +93,7 @@ fn laid_over(args: &Shade) -> Option<&'static str> {
 /// Draws a terrain in perspective.
 ///
 /// # Errors
-/// As [`shade`].
+/// As [`draw_map`].
 pub fn view(args: &View, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
@@ -113,16 +113,16 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
     if args.natural.natural {
         memory::NATURAL.check("a natural view", samples, [0, 0])?;
     }
-    let natural = args.natural.natural.then(|| Ok(cover_of(&args.input, &terrain)?.resized(samples)?.from_air()));
+    let natural = args.natural.natural.then(|| Ok(read_cover(&args.input, &terrain)?.resized(samples)?.from_air()));
     let natural = natural.transpose()?;
     let options = ViewOptions { natural: natural.as_ref(), ..options };
-    save_picture(&args.output, &perspective::view(&terrain, &options)?)
+    save_picture(&args.output, &perspective::draw_view(&terrain, &options)?)
 }
 
 /// Draws two terrains in perspective, or a sheet of several.
 ///
 /// # Errors
-/// As [`shade`]; two terrains of unequal size, captions that are not one for each.
+/// As [`draw_map`]; two terrains of unequal size, captions that are not one for each.
 pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_apart(&args.inputs, &args.water, None, &args.output)?;
@@ -142,11 +142,11 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     let lands = lands.map(|(terrain, trees)| DrawnLand { terrain, water: args.water.over(terrain), trees });
     let lands: Vec<DrawnLand<'_>> = lands.collect();
     if let ([before, after], false, true) = (lands.as_slice(), args.sheet, args.caption.is_empty()) {
-        return save_picture(&args.output, &perspective::compare(*before, *after, &options)?);
+        return save_picture(&args.output, &perspective::draw_comparison(*before, *after, &options)?);
     }
     let shown: Vec<Shown<'_>> =
         lands.into_iter().zip(&captions).map(|(land, caption)| Shown { land, caption }).collect();
-    save_picture(&args.output, &sheet(&shown, &options)?)
+    save_picture(&args.output, &draw_sheet(&shown, &options)?)
 }
 
 /// What stands under the pictures: what was given, or the terrains' names.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use thalweg_core::base::rng::Key;
-use thalweg_core::declare::params::{Parameters as _, typed};
+use thalweg_core::declare::params::{Parameters as _, parse_value};
 use thalweg_core::terrain::{Column, Table};
 use thalweg_core::{Cell, Error, Result, Terrain};
 use thalweg_io::river_folder::{check_files, draft_network};
@@ -81,7 +81,7 @@ fn model(args: &Rivers, terrain: &mut Terrain) -> Result<RiverNetwork> {
     let usual = (model.catchment * 1e6).min(terrain.grid.len() as f64 * area / MANY).max(FEWEST * area);
     model.catchment = args.catchment.unwrap_or(usual) / 1e6;
     for (name, value) in &args.set {
-        model.set(about.name, name, &typed(value))?;
+        model.set(about.name, name, &parse_value(value))?;
     }
     for (name, file) in &args.layer {
         let known = || about.uses.iter().map(|spec| spec.name);
@@ -117,7 +117,7 @@ fn put_places(args: &Rivers, terrain: &mut Terrain) -> Result<()> {
 /// A folder that `rivers` has not written.
 pub fn check(folder: &Path, voice: Voice) -> Result<ExitCode> {
     let files = read_network(folder)?;
-    let found = checks::check(&files);
+    let found = checks::check_river_files(&files);
     let well = found.iter().all(|check| check.holds());
     for check in &found {
         let first = check.first.as_ref().map_or(String::new(), |first| format!(": {first}"));

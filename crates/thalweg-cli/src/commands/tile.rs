@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use thalweg_core::Result;
-use thalweg_export::world_files::{check_folder, tile_draft, tile_rect};
+use thalweg_export::world_files::{check_folder, draft_tile, tile_rect};
 
 use crate::args::Tile;
 use crate::console::{Voice, list, texts};
@@ -29,7 +29,7 @@ pub fn tile(args: &Tile, voice: Voice) -> Result<ExitCode> {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let seconds_solved = start.elapsed().as_secs_f64();
-    let mut draft = tile_draft(&world, &recipe, args.level, rect, &args.output)?;
+    let mut draft = draft_tile(&world, &recipe, args.level, rect, &args.output)?;
     voice.warn_all(draft.warnings());
     let seconds = start.elapsed().as_secs_f64();
     draft.report["seconds"] = json!(seconds);

@@ -151,7 +151,7 @@ fn room(plan: &Plan, pixels: usize) -> Result<()> {
     let sheet = (plan.worlds.len() * pixels * pixels * 6) as u64;
     let kept = |world: &World| world.recipe.grid().map_or(0, |grid| 20 * grid.len() as u64);
     let lands: u64 = plan.worlds.iter().map(kept).sum();
-    thalweg_core::base::memory::room(&format!("a sheet of {} worlds", plan.worlds.len()), lands + sheet)
+    thalweg_core::base::memory::check_memory(&format!("a sheet of {} worlds", plan.worlds.len()), lands + sheet)
 }
 
 impl Plan {

@@ -7,7 +7,7 @@ use thalweg_sim::presets;
 fn lists_come_from_the_declarations() {
     let place = Place::new();
     let list = place.works("models");
-    for model in thalweg_models::models::all() {
+    for model in thalweg_models::models::all_models() {
         let about = model.about();
         assert!(list.contains(about.name) && list.contains(about.summary));
         let page = place.works(&format!("models {}", about.name));
@@ -30,7 +30,7 @@ fn lists_come_from_the_declarations() {
     assert!(["alpine", "hills", "badlands", "aged"].iter().all(|name| all.contains(name)));
     // Of one: each stage with its model, and what of it goes on on local levels.
     let hills = place.works("presets hills");
-    for stage in presets::find("hills").unwrap().stages {
+    for stage in presets::find_preset("hills").unwrap().stages {
         let about = stage.model.about();
         let form =
             stage.model.local(&mut thalweg_models::model::Local::new(30.0)).unwrap_or("it ends at the global level");

@@ -15,7 +15,7 @@ const STAGES: usize = 200;
 fn recipes() -> Vec<(String, String)> {
     let side = long::or(384, 1536);
     let mut recipes = Vec::new();
-    for model in thalweg_models::models::all() {
+    for model in thalweg_models::models::all_models() {
         let about = model.about();
         let given: Vec<_> = about.needs.iter().map(|spec| format!("{} = \"dem.tif\"", spec.name)).collect();
         let layers = if given.is_empty() { String::new() } else { format!("layers = {{ {} }}\n", given.join(", ")) };

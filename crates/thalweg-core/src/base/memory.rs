@@ -1,7 +1,7 @@
 //! Whether work fits into memory, asked before it starts.
 //!
 //! The least of five counts: what the system has free, what the control groups of this process leave, what its own limits on
-//! address space and data leave, and what its face [allows](allow). A failed allocation ends a program without a word; a refusal
+//! address space and data leave, and what its face [allows](limit_memory). A failed allocation ends a program without a word; a refusal
 //! says what is needed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ static ALLOWED: AtomicU64 = AtomicU64::new(if cfg!(target_family = "wasm") { 1 <
 
 /// Lets each piece of work take so many bytes and no more from now on, however much there is: for the whole process, and
 /// without a sum over pieces. `u64::MAX` lifts the limit.
-pub fn allow(bytes: u64) {
+pub fn limit_memory(bytes: u64) {
     ALLOWED.store(bytes, Ordering::Relaxed);
 }
 
@@ -24,7 +24,7 @@ pub fn allow(bytes: u64) {
 ///
 /// # Errors
 /// [`Error::TooLarge`] when fewer than `need` bytes are [`available`]; with both numbers.
-pub fn room(what: &str, need: u64) -> Result<()> {
+pub fn check_memory(what: &str, need: u64) -> Result<()> {
     if need < SMALL {
         return Ok(());
     }
@@ -52,7 +52,7 @@ fn fits(what: &str, need: u64, have: u64) -> Result<()> {
     Err(Error::TooLarge { what: what.to_string(), need: shown(need), have: shown(have) })
 }
 
-/// Bytes that a piece of work can have without swapping, [`allow()`]'s limit among others; `None` where nothing says.
+/// Bytes that a piece of work can have without swapping, [`limit_memory`]'s limit among others; `None` where nothing says.
 pub fn available() -> Option<u64> {
     let allowed = Some(ALLOWED.load(Ordering::Relaxed)).filter(|bytes| *bytes < u64::MAX);
     [free(), system::left(), allowed].into_iter().flatten().min()
@@ -191,7 +191,7 @@ mod tests {
         let expected =
             "a needs 3221225472 bytes of memory (3.00 GiB); there is room for 1073741824 bytes of memory (1.00 GiB)";
         assert_eq!(message, expected);
-        assert!(room("a", 1).is_ok());
+        assert!(check_memory("a", 1).is_ok());
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(system::soft_limit(limits, "Max address space"), Some(1_048_576_000));
         assert_eq!(system::soft_limit(limits, "Max data size"), None);
         assert!(available().is_some_and(|bytes| bytes > 1 << 20));
-        assert!(room("a", u64::MAX).is_err());
+        assert!(check_memory("a", u64::MAX).is_err());
     }
 
     /// Two versions, nested groups, a container that sees a part of the host's tree.

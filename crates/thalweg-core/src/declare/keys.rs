@@ -87,7 +87,7 @@ impl<T> Key<T> {
 ///
 /// # Errors
 /// The first value of another type or out of range.
-pub fn read<T>(thing: &mut T, owner: &str, table: &toml::Table, keys: &[Key<T>]) -> Result<()> {
+pub fn read_keys<T>(thing: &mut T, owner: &str, table: &toml::Table, keys: &[Key<T>]) -> Result<()> {
     for key in keys {
         if let Some(value) = table.get(key.name) {
             let name = if owner.is_empty() { key.name.to_string() } else { format!("{owner}.{}", key.name) };
@@ -107,7 +107,7 @@ pub fn write<T>(thing: &T, usual: &T, keys: &[Key<T>]) -> Vec<(&'static str, Str
 }
 
 /// The properties of the table's JSON Schema; `usual` says what is so by default.
-pub fn schema<T>(usual: &T, keys: &[Key<T>]) -> Map<String, Json> {
+pub fn keys_schema<T>(usual: &T, keys: &[Key<T>]) -> Map<String, Json> {
     let property = |key: &Key<T>| {
         let mut schema = (key.schema)(usual)?;
         // No text is no default.

@@ -319,13 +319,13 @@ impl ParamType for bool {
 ///
 /// # Errors
 /// When `value` is of another kind than the parameter, or out of its limits; with these.
-pub fn read<T: ParamType>(owner: &str, param: &Param, value: &Written) -> Result<T> {
+pub fn read_param<T: ParamType>(owner: &str, param: &Param, value: &Written) -> Result<T> {
     T::parse(value, &param.kind)
         .ok_or_else(|| Error::value(format!("{owner}.{}", param.name), value, param.kind.to_string()))
 }
 
 /// A value as typed on a command line: TOML if it is TOML, else a word.
-pub fn typed(text: &str) -> Written {
+pub fn parse_value(text: &str) -> Written {
     toml::from_str::<toml::Table>(&format!("v = {text}"))
         .ok()
         .filter(|table| table.len() == 1)
@@ -407,7 +407,7 @@ macro_rules! params {
                         "parameter", name, declared.iter().map(|p| p.name)));
                 };
                 match name {
-                    $( stringify!($name) => self.$name = $crate::declare::params::read(owner, param, value)?, )*
+                    $( stringify!($name) => self.$name = $crate::declare::params::read_param(owner, param, value)?, )*
                     // Reached by none; and read by nothing where no parameter is declared.
                     _ => _ = (owner, param, value),
                 }

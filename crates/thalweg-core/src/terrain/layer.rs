@@ -93,7 +93,7 @@ pub enum ReadBack {
     Never,
     /// `world_folder::read_shown`, which live views and Python use.
     InViews,
-    /// `world_folder::read` as well.
+    /// `world_folder::read_world` as well.
     Always,
 }
 

@@ -56,7 +56,7 @@ pub(super) fn write_lines(path: FilePath, collections: &[PathBuf], epsg: Option<
     let mut file = thalweg_io::gpkg::GeoPackage::new(path, epsg)?;
     for source in collections {
         let bytes = fs::metadata(source).map_err(Error::io(source, "read"))?.len();
-        thalweg_core::base::memory::room(&source.display().to_string(), bytes.saturating_mul(FEATURE_BYTES))?;
+        thalweg_core::base::memory::check_memory(&source.display().to_string(), bytes.saturating_mul(FEATURE_BYTES))?;
         let text = fs::read(source).map_err(Error::io(source, "read"))?;
         let found = serde_json::from_slice(&text).map_err(|error| Error::file(source, error.to_string()))?;
         let name = source.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());

@@ -13,7 +13,7 @@ use thalweg_sim::recipe::{Beyond, Coarsest, Recipe};
 /// A recipe without an extent, or that is not solved as a whole ([`Beyond::Local`], continents); a program that takes a whole
 /// pyramid, or squares where the extent is none; levels that do not come to the recipe's cells. What
 /// [`Recipe::grids`] refuses of the new size. The recipe is then as it was.
-pub fn fit(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
+pub fn fit_recipe(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     let refuse = |problem: &str| Err(Error::unsupported(format!("for = {}", target.name), problem));
     if target.numbering == Numbering::Pyramid {
         return refuse("is not possible: a map of the globe prescribes no size; name a program that takes samples");
@@ -79,7 +79,7 @@ mod tests {
                     let mut recipe = Recipe::parse(preset.text).unwrap();
                     recipe.cells = if cells > 0 { cells } else { recipe.cells };
                     let asked = recipe.clone();
-                    if let Err(error) = fit(&mut recipe, target) {
+                    if let Err(error) = fit_recipe(&mut recipe, target) {
                         refused.push((preset.name, target.name, error.to_string()));
                         continue;
                     }
@@ -121,7 +121,7 @@ mod tests {
             );
             let mut recipe = Recipe::parse(&text).unwrap();
             let target = ExportTarget::find("unreal").unwrap();
-            fit(&mut recipe, target).unwrap();
+            fit_recipe(&mut recipe, target).unwrap();
             let again = Recipe::parse(&recipe.to_toml()).unwrap();
             assert_eq!((again.cells, again.cut(), again.hash()), (recipe.cells, recipe.cut(), recipe.hash()));
             let mut run = Run::new(recipe.clone()).unwrap();

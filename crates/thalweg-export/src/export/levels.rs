@@ -28,7 +28,7 @@ impl SheetLevels {
         let size = sheet.size();
         let count = size[0] as u64 * size[1] as u64;
         // A quarter of the cells, and a quarter of these, and so on, of four bytes; and a band of them.
-        memory::room("means of heights on coarser cells", count / 3 * 4 + 16 * BAND as u64)?;
+        memory::check_memory("means of heights on coarser cells", count / 3 * 4 + 16 * BAND as u64)?;
         let first = Field::new(halved(size), f32::NAN);
         Ok(Self { sheet, cell, means: vec![first], looked: 0 })
     }

@@ -54,7 +54,7 @@ use thalweg_core::base::memory;
 use thalweg_core::{CellRect, Error, Georeference, Height, Result, Size};
 use thalweg_io::{FilePath, Format, SampleType, output};
 
-pub use self::fit::fit;
+pub use self::fit::fit_recipe;
 pub use self::job::Export;
 pub use self::layout::{ExportLayout, ExportTiles};
 pub use self::manifest::MANIFEST;
@@ -190,7 +190,10 @@ impl SheetExport {
         }
         let spacing = layout.spacing(source, ground.grid.cell);
         let most = layout.side[0] as u64 * layout.side[1] as u64;
-        memory::room(&format!("a tile of {} × {} samples", layout.side[1], layout.side[0]), NEED.saturating_mul(most))?;
+        memory::check_memory(
+            &format!("a tile of {} × {} samples", layout.side[1], layout.side[0]),
+            NEED.saturating_mul(most),
+        )?;
         let texels = target.layers == LayerPlace::Texels;
         let of_layer = |layer: &GoingLayer| {
             let between = if layer.whole { Between::Nearest } else { Between::Convex };

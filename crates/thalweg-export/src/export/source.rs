@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::sampling::{Piece, Sheet};
 use super::{ExportTarget, LayerPlace, MOST_MASKS};
-use crate::world_folder::{heights_in, recipe_of};
+use crate::world_folder::{heights_in, read_recipe};
 use thalweg_core::terrain::{CellType, Cells, LOOSE};
 use thalweg_core::{Cell, CellRect, Error, Field, Georeference, Grid, Height, Result, Size, Terrain};
 use thalweg_io::has_crs;
@@ -54,7 +54,7 @@ impl Ground {
         let (sheet, mut grid, warnings) = heights(&file, options)?;
         let mut recipe = None;
         if let From::Folder(folder) = &from
-            && let Some(made) = recipe_of(folder)?
+            && let Some(made) = read_recipe(folder)?
         {
             grid = made.framed(grid)?;
             recipe = Some((made.seed, made.hash()));

@@ -19,7 +19,7 @@ use thalweg_io::{
 };
 use thalweg_models::models::drainage::{ACCUMULATION, BASIN, LAKE_DEPTH};
 use thalweg_render::pictures::picture::Picture;
-use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, shade};
+use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, draw_map};
 use thalweg_render::pictures::water::Water;
 
 /// Name of the report's file, which speaks for the others.
@@ -98,7 +98,7 @@ impl Survey {
         let water = Water { pools: Some(&self.lake_depth), ..Water::default() };
         let options =
             ShadeOptions { water, rivers: &self.channels.reaches, max_size: Some(SCREEN), ..ShadeOptions::default() };
-        shade(terrain, &options)
+        draw_map(terrain, &options)
     }
 
     /// The bare ground of `terrain` with the water of so many millimetres of runoff a year, depressions full: layers [`POOL`] in metres

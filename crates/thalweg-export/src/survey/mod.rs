@@ -35,7 +35,7 @@ use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::channels::trace_channels;
 use thalweg_flow::{Directions, FlowGraph, Land, basins, breach, infinity, streams};
 use thalweg_models::models::drainage::ACCUMULATION;
-use thalweg_render::products::nested::{NestedDepression, nested};
+use thalweg_render::products::nested::{NestedDepression, nested_depressions};
 
 /// Catchment in m² from which on there is a stream, if nobody says it: what makes a brook in most humid country.
 const THRESHOLD: f64 = 500_000.0;
@@ -134,7 +134,7 @@ impl SurveyOptions {
     /// little memory.
     pub fn check(&self, terrain: &Terrain) -> Result<()> {
         let grid = &terrain.grid;
-        memory::room(
+        memory::check_memory(
             &format!("drain of {} × {} cells", grid.cols(), grid.rows()),
             (BYTES + u64::from(self.depressions) * NESTED).saturating_mul(grid.len() as u64),
         )?;
@@ -190,7 +190,7 @@ impl Survey {
         let (lines, basins) = rayon::join(lines, || basins::basins(&land, directions));
         let ((orders, channels), basins) = (lines?, basins?);
         let lake_depth = drainage.depths(open);
-        let tree = || nested(&land.under(open), drainage.filled(), drainage.directions());
+        let tree = || nested_depressions(&land.under(open), drainage.filled(), drainage.directions());
         let depressions = options.depressions.then(tree).transpose()?;
         let breaching = breached.as_ref().map(|breached| ChannelSummary::of(breached, area));
         let cut = breached.map(|breached| difference(&terrain.ground, &breached.ground));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::world_files::tile::terrain;
+use crate::world_files::tile::terrain_of_window;
 use thalweg_core::base::names::shown;
 use thalweg_core::{CellRect, Error, Result};
 use thalweg_io::atomic::write_text;
@@ -114,7 +114,7 @@ impl TileFolder {
         let height = path("");
         let folder = height.parent().unwrap_or(&self.folder);
         std::fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
-        let land = terrain(self.world.frame(), window, 0.0)?;
+        let land = terrain_of_window(self.world.frame(), window, 0.0)?;
         save_samples(
             path(".rec"),
             &land.grid,

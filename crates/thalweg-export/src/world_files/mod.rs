@@ -6,5 +6,5 @@ mod tile;
 mod web;
 
 pub use folder::{MANIFEST, TileFolder, TileRange, recipe_of};
-pub use tile::{check_folder, terrain, tile_draft, tile_rect};
+pub use tile::{check_folder, draft_tile, terrain_of_window, tile_rect};
 pub use web::{Answer, WebTiles};

@@ -62,7 +62,7 @@ pub fn check_folder(folder: &Path) -> Result<()> {
 ///
 /// # Errors
 /// A window without cells, or of more or narrower ones than [`Grid::new`] takes; one whose ground is not of its size.
-pub fn terrain(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terrain> {
+pub fn terrain_of_window(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terrain> {
     let size = window.size();
     let mut grid = Grid::new(size, frame.width(window.level))?;
     (grid.origin, grid.edges, grid.sea_level) = (window.rect.start.into(), frame.edges, frame.sea);
@@ -79,12 +79,12 @@ pub fn terrain(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terra
 ///
 /// # Errors
 /// As [`World::window`]; a file that cannot be written.
-pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: CellRect<i64>, folder: &Path) -> Result<Draft> {
+pub fn draft_tile(world: &World, recipe: &Recipe, level: u32, rect: CellRect<i64>, folder: &Path) -> Result<Draft> {
     let frame = world.frame();
     let window = world.window(level, rect)?;
     let least = RIVER_CELLS * frame.width(level).powi(2);
     let rivers = world.rivers(level, rect, least)?;
-    let mut land = terrain(frame, &window, world.runoff())?;
+    let mut land = terrain_of_window(frame, &window, world.runoff())?;
     let growth = world.growth(level, rect)?;
     let ledger = world.ledger(level, rect)?;
     Draft::new(|draft| {

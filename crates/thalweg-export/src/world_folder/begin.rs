@@ -1,4 +1,4 @@
-//! [`run_into`]: a run that begins with what the library brings along, for a folder that gets it.
+//! [`begin_run`]: a run that begins with what the library brings along, for a folder that gets it.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use thalweg_core::{Error, Result};
 use thalweg_io::LoadOptions;
 use thalweg_io::atomic::Temporary;
 use thalweg_io::output::{absolute, make_folder};
-use thalweg_sim::presets::{ELEVATION_MODEL, lay_model};
+use thalweg_sim::presets::{ELEVATION_MODEL, write_elevation_model};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
 
@@ -15,10 +15,10 @@ use thalweg_sim::run::Run;
 ///
 /// # Errors
 /// When the folder cannot be written; when the recipe begins with something else; as [`Run::over_file`].
-pub fn run_into(recipe: Recipe, folder: &Path, options: &LoadOptions) -> Result<Run> {
+pub fn begin_run(recipe: Recipe, folder: &Path, options: &LoadOptions) -> Result<Run> {
     make_folder(folder)?;
     let passing = Temporary::folder(folder).map_err(Error::io(folder, "write into"))?;
-    let recipe = lay_model(recipe, passing.path())?;
+    let recipe = write_elevation_model(recipe, passing.path())?;
     let model = passing.path().join(ELEVATION_MODEL.0);
     Run::over_file(Recipe { folder: absolute(folder)?.into(), ..recipe }, &model, options)
 }
@@ -26,16 +26,16 @@ pub fn run_into(recipe: Recipe, folder: &Path, options: &LoadOptions) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_sim::presets::find;
+    use thalweg_sim::presets::find_preset;
 
     #[test]
     fn an_elevation_model_is_read_from_a_place_that_passes() {
         let passing = tempfile::tempdir().unwrap();
         let folder = passing.path().join("world");
-        let recipe = Recipe { cells: 64, ..find("aged").unwrap() };
-        let run = run_into(recipe, &folder, &LoadOptions::default()).unwrap();
+        let recipe = Recipe { cells: 64, ..find_preset("aged").unwrap() };
+        let run = begin_run(recipe, &folder, &LoadOptions::default()).unwrap();
         assert_eq!(*run.recipe().folder, *absolute(&folder).unwrap());
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "nothing stays of it");
-        assert!(run_into(find("hills").unwrap(), &folder, &LoadOptions::default()).is_err());
+        assert!(begin_run(find_preset("hills").unwrap(), &folder, &LoadOptions::default()).is_err());
     }
 }

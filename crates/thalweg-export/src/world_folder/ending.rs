@@ -61,7 +61,7 @@ pub enum Ending {
 ///
 /// # Errors
 /// A folder or a file that cannot be written, a name that something else has, a file that the recipe reads.
-pub fn export(run: &Run, folder: impl Into<FilePath>) -> Result<()> {
+pub fn write_world(run: &Run, folder: impl Into<FilePath>) -> Result<()> {
     let folder = folder.into().absolute()?;
     let ending = Ending::World { dir: folder.to_path_buf(), sample: None, model: false };
     let recipe = run.recipe();
@@ -267,7 +267,7 @@ fn world(
     let lays = model || recipe.dem().is_some_and(presets::is_passing);
     if lays {
         recipe.start = Start::FromDem { path: presets::ELEVATION_MODEL.0.into() };
-        recipe = presets::lay_model(recipe, at)?;
+        recipe = presets::write_elevation_model(recipe, at)?;
     }
     let model = at.join(presets::ELEVATION_MODEL.0);
     if recipe.dem() == Some(Path::new(presets::ELEVATION_MODEL.0)) && !saved.files.iter().any(|file| **file == *model) {

@@ -173,7 +173,8 @@ impl Frames {
         }
         let read = |file: &PathBuf| Picture::decode(BufReader::new(File::open(file)?));
         let wrote = |file: &mut _| {
-            animation::encode(file, files.len() as u32, RATE, files.iter().map(read)).map_err(Error::io(path, "write"))
+            animation::encode_animation(file, files.len() as u32, RATE, files.iter().map(read))
+                .map_err(Error::io(path, "write"))
         };
         atomic(path, wrote)
     }

@@ -2,7 +2,7 @@
 
 use thalweg_core::terrain::{Hue, LOOSE, MOMENTUM_X, MOMENTUM_Y, WETNESS};
 use thalweg_core::{Error, Result, Terrain};
-use thalweg_render::pictures::layer::{LayerOptions, layer};
+use thalweg_render::pictures::layer::{LayerOptions, draw_values};
 use thalweg_render::pictures::momentum::{MOMENTUM, momentum};
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::products::wetness::{WetnessRules, wetness};
@@ -20,12 +20,16 @@ pub fn draw_layer(terrain: &Terrain, name: &str, scale_bar: bool, max_size: Opti
         return momentum(terrain, east, south, &shown(Hue::Plain, MOMENTUM_X.unit));
     }
     if name == WETNESS.name && !terrain.layers.contains_key(name) {
-        return layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown(WETNESS.traits.hue, WETNESS.unit));
+        return draw_values(
+            terrain,
+            &wetness(terrain, &WetnessRules::default())?,
+            &shown(WETNESS.traits.hue, WETNESS.unit),
+        );
     }
     let loose = terrain.loose.as_ref().filter(|_| name == LOOSE.name);
     match (loose, terrain.layers.get(name)) {
-        (Some(loose), _) => layer(terrain, &loose.map(|h| h.metres_f32()), &shown(LOOSE.traits.hue, LOOSE.unit)),
-        (None, Some(drawn)) => layer(terrain, &drawn.cells.to_float(), &shown(drawn.traits.hue, &drawn.unit)),
+        (Some(loose), _) => draw_values(terrain, &loose.map(|h| h.metres_f32()), &shown(LOOSE.traits.hue, LOOSE.unit)),
+        (None, Some(drawn)) => draw_values(terrain, &drawn.cells.to_float(), &shown(drawn.traits.hue, &drawn.unit)),
         (None, None) => Err(unknown(terrain, name)),
     }
 }

@@ -7,16 +7,16 @@
 //! use thalweg_export::world_folder;
 //!
 //! let folder = tempfile::tempdir().unwrap();
-//! let mut recipe = presets::find("hills")?;
+//! let mut recipe = presets::find_preset("hills")?;
 //! recipe.cells = 32;
 //! let mut run = Run::new(recipe)?;
 //! while run.step()?.is_some() {}
-//! world_folder::export(&run, folder.path())?;
+//! world_folder::write_world(&run, folder.path())?;
 //!
 //! // Whole, with the recipe that it was made from.
-//! let (terrain, _) = world_folder::read(folder.path(), &Default::default())?;
+//! let (terrain, _) = world_folder::read_world(folder.path(), &Default::default())?;
 //! assert_eq!(terrain.grid.size, run.terrain().grid.size);
-//! assert_eq!(world_folder::recipe_of(folder.path())?.unwrap().hash(), run.recipe().hash());
+//! assert_eq!(world_folder::read_recipe(folder.path())?.unwrap().hash(), run.recipe().hash());
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 
@@ -28,14 +28,14 @@ mod lock;
 mod read;
 mod states;
 
-pub use begin::run_into;
-pub use ending::{Ending, export};
+pub use begin::begin_run;
+pub use ending::{Ending, write_world};
 pub use frames::{Frames, FramesOptions};
 pub use layer::draw_layer;
 pub use lock::Lock;
 pub use read::{
-    cover_of, heights_in, is_of_another, keeps_recipe, read, read_shown, read_with, reads_of, recipe_of, rules_of,
-    trees_of,
+    heights_in, is_of_another, keeps_recipe, read_cover, read_recipe, read_shown, read_world, read_world_with_models,
+    reads_of, rules_of, trees_of,
 };
 pub use states::{StateEvery, States};
 

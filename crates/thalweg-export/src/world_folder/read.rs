@@ -23,15 +23,15 @@ const LONGEST: u64 = 16 << 20;
 ///
 /// # Errors
 /// When a file cannot be read, or a layer is not of the heights' size; a folder without heights.
-pub fn read(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
-    read_with(path, options, &Models::default())
+pub fn read_world(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
+    read_world_with_models(path, options, &Models::default())
 }
 
-/// As [`read`], for a world that a caller's own models may have made: layers that these declare are read back too.
+/// As [`read_world`], for a world that a caller's own models may have made: layers that these declare are read back too.
 ///
 /// # Errors
-/// As [`read`].
-pub fn read_with(path: &Path, options: &LoadOptions, models: &Models) -> Result<(Terrain, Vec<String>)> {
+/// As [`read_world`].
+pub fn read_world_with_models(path: &Path, options: &LoadOptions, models: &Models) -> Result<(Terrain, Vec<String>)> {
     if !path.is_dir() {
         let loaded = load(path, options)?;
         return Ok((loaded.terrain, loaded.warnings));
@@ -54,12 +54,12 @@ pub fn heights_in(path: &Path) -> Result<PathBuf> {
     file_in(path, HEIGHT).ok_or_else(|| Error::file(path, problem))
 }
 
-/// As [`read`], with all that a live view shows: also the layers of [`ReadBack::InViews`], and the trees.
+/// As [`read_world`], with all that a live view shows: also the layers of [`ReadBack::InViews`], and the trees.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read_world`].
 pub fn read_shown(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
-    let (mut terrain, mut warnings) = read(path, options)?;
+    let (mut terrain, mut warnings) = read_world(path, options)?;
     add_layers(path, ReadBack::InViews, &Models::default(), &mut terrain)?;
     let (trees, said) = trees_of(path, None, &terrain)?;
     warnings.extend(said);
@@ -97,7 +97,7 @@ pub fn reads_of(path: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When the recipe cannot be read, and as [`GroundCover::of`].
-pub fn cover_of(path: &Path, terrain: &Terrain) -> Result<GroundCover> {
+pub fn read_cover(path: &Path, terrain: &Terrain) -> Result<GroundCover> {
     let (rules, rock) = rules_of(path)?;
     GroundCover::of(terrain, &rules, rock)
 }
@@ -107,7 +107,7 @@ pub fn cover_of(path: &Path, terrain: &Terrain) -> Result<GroundCover> {
 /// # Errors
 /// When the recipe cannot be read.
 pub fn rules_of(path: &Path) -> Result<(TextureRules, &'static Rock)> {
-    let recipe = recipe_of(path)?;
+    let recipe = read_recipe(path)?;
     Ok(recipe.map_or_else(|| (TextureRules::default(), Rock::usual()), |recipe| (recipe.textures, recipe.rock)))
 }
 
@@ -115,7 +115,7 @@ pub fn rules_of(path: &Path) -> Result<(TextureRules, &'static Rock)> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn recipe_of(path: &Path) -> Result<Option<Recipe>> {
+pub fn read_recipe(path: &Path) -> Result<Option<Recipe>> {
     file_in(path, RECIPE_FILE).as_deref().map(Recipe::read).transpose()
 }
 
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_recipe_stays_in_its_folder_only_as_it_is_written_there() {
         let folder = tempfile::tempdir().unwrap();
-        let recipe = presets::find("hills").unwrap();
+        let recipe = presets::find_preset("hills").unwrap();
         let [own, other] = [RECIPE_FILE, "other.toml"].map(|name| folder.path().join(name));
         for file in [&own, &other] {
             std::fs::write(file, recipe.within(folder.path()).unwrap().to_file()).unwrap();

@@ -131,7 +131,7 @@ impl WindowedMap for TiffWindows {
         inside(self.head.size, window)?;
         let problem = |problem: String| Error::file(&self.path, problem);
         let layout = &self.image.layout;
-        memory::room("a strip or tile", layout.chunk_bytes().saturating_mul(2))?;
+        memory::check_memory("a strip or tile", layout.chunk_bytes().saturating_mul(2))?;
         let batch = layout.batch();
         let mut samples = Samples::zeros(self.head.kind, window.size()[0] * window.size()[1]).map_err(problem)?;
         for batch in layout.chunks(window).chunks(batch) {

@@ -94,7 +94,7 @@ impl VrtWindows {
                 format!("says that it is {cols} × {rows} cells (columns × rows); allowed is 1 to {MAX_CELLS} in all");
             return Err(Error::file(&self.path, problem));
         }
-        memory::room(&self.path.display().to_string(), cells * (3 * self.head.kind.bytes() as u64 + 6))?;
+        memory::check_memory(&self.path.display().to_string(), cells * (3 * self.head.kind.bytes() as u64 + 6))?;
         let all = CellRect::new([0, 0], self.head.size);
         Ok(Raster {
             nodata: self.head.nodata,

@@ -187,7 +187,7 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
     /// Its declaration.
     fn about(&self) -> About;
 
-    /// Defaults that other parameters change. They hold where a stage or a call gives parameters, by [`give`].
+    /// Defaults that other parameters change. They hold where a stage or a call gives parameters, by [`set_parameters`].
     fn beside(&self) -> &'static [Beside] {
         &[]
     }
@@ -263,7 +263,10 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
 ///
 /// # Errors
 /// As [`Parameters::set`], under the model's name; what was given before that parameter has been set.
-pub fn give<'a>(model: &mut dyn Model, given: impl IntoIterator<Item = (&'a str, &'a Written)>) -> Result<()> {
+pub fn set_parameters<'a>(
+    model: &mut dyn Model,
+    given: impl IntoIterator<Item = (&'a str, &'a Written)>,
+) -> Result<()> {
     let owner = model.about().name;
     let mut names = Vec::new();
     for (name, value) in given {

@@ -10,7 +10,7 @@ use thalweg_core::terrain::LayerSpec;
 const CELL: f64 = 30.0;
 
 /// The whole page: the model's own documentation, its parameters, and the layers it reads and writes.
-pub fn markdown(model: &dyn Model) -> String {
+pub fn model_page(model: &dyn Model) -> String {
     let about = model.about();
     let family = match about.family {
         Family::Base => "makes ground",

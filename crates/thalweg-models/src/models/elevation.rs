@@ -1,7 +1,7 @@
 //! [`Elevation`]: a given elevation model as ground.
 
 use crate::model::{About, Blend, Family, MassBalance, Model, StepReach, Stepper, Tick};
-use crate::process::base::{AMOUNT, STEP_CELLS, band, bands, lay};
+use crate::process::base::{AMOUNT, STEP_CELLS, add_to_ground, band_count, band_rows};
 use thalweg_core::terrain::{Cells, LayerSpec};
 use thalweg_core::{Error, Grid, Result, Terrain, params};
 
@@ -53,7 +53,7 @@ impl Model for Elevation {
     }
 
     fn steps(&self, grid: &Grid) -> u32 {
-        bands(grid, STEP_CELLS)
+        band_count(grid, STEP_CELLS)
     }
 
     fn reach(&self, _: &Grid) -> StepReach {
@@ -78,11 +78,11 @@ impl Stepper for Laying {
             }
             Some(_) => {}
         }
-        let rows = band(&terrain.grid, STEP_CELLS, tick.step);
+        let rows = band_rows(&terrain.grid, STEP_CELLS, tick.step);
         // Out of the terrain while the ground is written.
         let Some(layer) = terrain.layers.remove(ELEVATION.name) else { return Ok(MassBalance::default()) };
         let budget = match &layer.cells {
-            Cells::Float(elevation) => lay(terrain, rows, model.blend, [0.0, 1.0], |i, out| {
+            Cells::Float(elevation) => add_to_ground(terrain, rows, model.blend, [0.0, 1.0], |i, out| {
                 for (value, metres) in out.iter_mut().zip(elevation.row(i)) {
                     *value = (model.offset + model.scale * f64::from(*metres)) as f32;
                 }

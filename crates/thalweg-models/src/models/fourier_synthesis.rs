@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::model::{About, Blend, Family, MassBalance, Model, Stepper, Tick};
-use crate::process::base::{AMOUNT, lay};
+use crate::process::base::{AMOUNT, add_to_ground};
 use thalweg_core::base::fourier::{Fourier, Wave};
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Cell, Field, Grid, Result, Terrain, choice, params};
@@ -88,7 +88,7 @@ impl Stepper for Synthesis {
         let values = model.surface(&terrain.grid, tick.key);
         let span = [-3.0, 3.0].map(|deviations| model.offset + deviations * model.amplitude);
         let rows = 0..terrain.grid.rows();
-        Ok(lay(terrain, rows, model.blend, span, |i, out| out.copy_from_slice(values.row(i))))
+        Ok(add_to_ground(terrain, rows, model.blend, span, |i, out| out.copy_from_slice(values.row(i))))
     }
 }
 

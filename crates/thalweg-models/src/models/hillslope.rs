@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
 use crate::process::slopes::SLOPE_LIMIT;
 use crate::process::slopes::diffuse::{PASS, passes};
-use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit};
+use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit_slopes};
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
 use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain, Topology, params};
@@ -155,7 +155,7 @@ impl Slopes {
             });
         }
         let before = ground.clone();
-        limit(
+        limit_slopes(
             ground,
             &steepest,
             None,

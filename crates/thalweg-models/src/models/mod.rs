@@ -145,7 +145,7 @@ impl Models {
 ///
 /// # Errors
 /// When there is none; the error lists all names.
-pub fn find(name: &str) -> Result<Box<dyn Model>> {
+pub fn find_model(name: &str) -> Result<Box<dyn Model>> {
     Models::default().find(name)
 }
 
@@ -155,7 +155,7 @@ pub fn find(name: &str) -> Result<Box<dyn Model>> {
 /// When no model plays it; a number of the role that the model does not accept.
 pub fn playing(role: Role) -> Result<Box<dyn Model>> {
     let part = |model: &dyn Model| model.parts().iter().find(|part| part.role == role);
-    let mut model = all()
+    let mut model = all_models()
         .find(|model| part(&**model).is_some())
         .ok_or_else(|| Error::value("role", format!("{role:?}"), "one that a model plays"))?;
     let owner = model.about().name;
@@ -166,7 +166,7 @@ pub fn playing(role: Role) -> Result<Box<dyn Model>> {
 }
 
 /// Every model of the library with default parameters, in the list's order.
-pub fn all() -> impl Iterator<Item = Box<dyn Model>> {
+pub fn all_models() -> impl Iterator<Item = Box<dyn Model>> {
     MODELS.iter().map(|make| make())
 }
 
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_unit_is_written_in_one_way() {
-        for model in all() {
+        for model in all_models() {
             for param in model.declared() {
                 let odd = ["yr", "year", "deg", "points"].into_iter().find(|odd| param.unit.contains(odd));
                 assert_eq!(odd, None, "{}.{}: {}", model.about().name, param.name, param.unit);

@@ -1,7 +1,7 @@
 //! Valley floors that rivers cut by wandering: see [`Planation`].
 
 use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
-use crate::process::floors::{Valley, carve};
+use crate::process::floors::{Valley, carve_floors};
 use crate::process::slopes::{Guards, book_cut, carry_off, factors};
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
@@ -109,7 +109,7 @@ impl Stepper for Cut {
         let drainage = FlowGraph::new(&Land::of(terrain));
         let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
         let before = ground.clone();
-        carve(
+        carve_floors(
             ground,
             nodata.as_ref(),
             grid,

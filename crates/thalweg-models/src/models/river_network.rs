@@ -176,11 +176,11 @@ impl RiverNetwork {
     /// Plans and carves a terrain's rivers, leaving the terrain as it is. `key` is that of the stage.
     ///
     /// # Errors
-    /// As [`rivers::plan()`], or [`sampled::make`] where that is the method; tables `springs`, `mouths` or `passes` of other columns than
+    /// As [`rivers::plan_rivers`], or [`sampled::make`] where that is the method; tables `springs`, `mouths` or `passes` of other columns than
     /// theirs, or with cells outside of the terrain.
     pub fn make(&self, terrain: &Terrain, key: Key) -> Result<(Network, Carved)> {
         let (springs, mouths, passes) =
-            (springs::sources(terrain)?, waypoints::mouths(terrain)?, waypoints::passes(terrain)?);
+            (springs::spring_sources(terrain)?, waypoints::mouths(terrain)?, waypoints::passes(terrain)?);
         let site = Site {
             land: Land { outlets: &mouths, ..Land::of(terrain) },
             rain: terrain.float(&RAIN),
@@ -193,8 +193,8 @@ impl RiverNetwork {
             return sampled::make(&site, &self.sampling(), key);
         }
         let design = self.design();
-        let mut network = rivers::plan(&site, &design, key)?;
-        let carved = rivers::carve(&site, &design, &mut network);
+        let mut network = rivers::plan_rivers(&site, &design, key)?;
+        let carved = rivers::carve_rivers(&site, &design, &mut network);
         Ok((network, carved))
     }
 }

@@ -40,10 +40,10 @@ pub(crate) struct Banded<M>(pub M);
 
 impl<M: Base> Stepper for Banded<M> {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
-        let rows = band(&terrain.grid, self.0.step_cells(), tick.step);
+        let rows = band_rows(&terrain.grid, self.0.step_cells(), tick.step);
         let grid = terrain.grid.clone();
         let values = self.0.values(&grid, tick.key, rows.clone());
-        Ok(lay(terrain, rows, self.0.blend(), self.0.span(), values))
+        Ok(add_to_ground(terrain, rows, self.0.blend(), self.0.span(), values))
     }
 }
 
@@ -55,7 +55,7 @@ macro_rules! laid_in_bands {
         }
 
         fn steps(&self, grid: &thalweg_core::terrain::grid::Grid) -> u32 {
-            $crate::process::base::bands(grid, $crate::process::base::Base::step_cells(self))
+            $crate::process::base::band_count(grid, $crate::process::base::Base::step_cells(self))
         }
 
         fn reach(&self, _: &thalweg_core::terrain::grid::Grid) -> $crate::model::StepReach {
@@ -74,14 +74,14 @@ macro_rules! laid_in_bands {
 pub(crate) use laid_in_bands;
 
 /// Number of steps of about `cells` cells in which the world is covered, each a band of whole world rows.
-pub fn bands(grid: &Grid, cells: u64) -> u32 {
-    let steps = (grid.world[0] as u64).div_ceil(band_rows(grid, cells));
+pub fn band_count(grid: &Grid, cells: u64) -> u32 {
+    let steps = (grid.world[0] as u64).div_ceil(rows_per_band(grid, cells));
     u32::try_from(steps).unwrap_or(u32::MAX)
 }
 
 /// The window's rows that lie in band `step`; empty where the band passes the window by.
-pub fn band(grid: &Grid, cells: u64, step: u32) -> Range<usize> {
-    let rows = band_rows(grid, cells) as i64;
+pub fn band_rows(grid: &Grid, cells: u64, step: u32) -> Range<usize> {
+    let rows = rows_per_band(grid, cells) as i64;
     // Looped rows have no first one: bands of a window of them all are counted from its own.
     let first = if grid.topology().looped[0] { 0 } else { grid.origin[0] - grid.first[0] };
     let start = i64::from(step) * rows - first;
@@ -89,7 +89,7 @@ pub fn band(grid: &Grid, cells: u64, step: u32) -> Range<usize> {
     inside(start)..inside(start + rows)
 }
 
-fn band_rows(grid: &Grid, cells: u64) -> u64 {
+fn rows_per_band(grid: &Grid, cells: u64) -> u64 {
     (cells / (grid.world[1] as u64).max(1)).max(1)
 }
 
@@ -99,7 +99,7 @@ fn band_rows(grid: &Grid, cells: u64) -> u64 {
 /// Cells without data, and values that are not a number, leave the ground as it is. Layer [`AMOUNT`], where there is
 /// one, weakens the change cell by cell. Ground that would pass the accepted elevations stops there and is counted as
 /// `limited`; `added` is the exact change in units of [`Height`].
-pub fn lay(
+pub fn add_to_ground(
     terrain: &mut Terrain,
     rows: Range<usize>,
     blend: Blend,
@@ -247,7 +247,7 @@ mod tests {
 
     fn laid(terrain: &mut Terrain, blend: Blend, values: &[f32]) -> (Vec<f64>, MassBalance) {
         let before = terrain.solid();
-        let budget = lay(terrain, 0..1, blend, [-100.0, 100.0], |_, out| out.copy_from_slice(values));
+        let budget = add_to_ground(terrain, 0..1, blend, [-100.0, 100.0], |_, out| out.copy_from_slice(values));
         assert_eq!(terrain.solid() - before, budget.added);
         (terrain.ground.as_slice().iter().map(|h| h.metres()).collect(), budget)
     }
@@ -290,8 +290,8 @@ mod tests {
         let grid = Grid::new([10, 7], 1.0).unwrap();
         let part = grid.window(CellRect::new([3, 2], [5, 2]));
         for grid in [grid, part] {
-            let rows: Vec<usize> = (0..bands(&grid, 21)).flat_map(|step| band(&grid, 21, step)).collect();
-            assert_eq!(bands(&grid, 21), 4);
+            let rows: Vec<usize> = (0..band_count(&grid, 21)).flat_map(|step| band_rows(&grid, 21, step)).collect();
+            assert_eq!(band_count(&grid, 21), 4);
             assert_eq!(rows, (0..grid.rows()).collect::<Vec<_>>());
         }
     }

@@ -142,7 +142,7 @@ fn taken<T>(planes: &mut Vec<Named<T>>, name: &str) -> Option<T> {
 ///
 /// # Errors
 /// When there is none.
-pub fn needed<T>(name: &str, plane: Option<T>) -> Result<T> {
+pub fn require_layer<T>(name: &str, plane: Option<T>) -> Result<T> {
     plane.ok_or_else(|| Error::layer(name, "is a plane that these particles need, and was not handed to them"))
 }
 

@@ -27,7 +27,7 @@ pub fn grid(grid: &Grid) -> Grid {
 /// Ground and loose ground keep their sums to the unit (a cell's thickness over a quarter of its area in each of four), and
 /// thicknesses stay positive where they were; real numbers keep their sum to what they can hold. Every layer becomes what its
 /// declaration says ([`Finer`]), counts stay. Things keep their place, and what they carry.
-pub fn terrain(terrain: &Terrain) -> Terrain {
+pub fn upsample_terrain(terrain: &Terrain) -> Terrain {
     let outside = terrain.nodata.as_ref();
     let topology = terrain.grid.topology();
     let ground = ground(&terrain.ground, outside, topology);
@@ -253,7 +253,7 @@ mod tests {
                 coarse.loose = Some(rough(size, 3.0).map(|h| Height(h.0.max(0))));
                 coarse.insert(&SUSPENDED, Cells::Height(rough(size, 0.1).map(|h| Height(h.0.max(0))))).unwrap();
                 coarse.nodata = (size[0] > 2).then(|| Field::generate(size, |i, j| i == 3 && j < 4));
-                let fine = terrain(&coarse);
+                let fine = upsample_terrain(&coarse);
                 assert_eq!((fine.grid.size, fine.grid.cell), (size.map(|n| 2 * n), 20.0));
                 assert_eq!(fine.solid(), 4 * coarse.solid());
                 let blocks = |coarse: &Field<Height>, fine: &Field<Height>| {
@@ -323,7 +323,7 @@ mod tests {
         let pool = ground.map(|h| Height((level.0 - h.0).max(0)));
         let mut coarse = Terrain::from_ground(Grid::new(size, 40.0).unwrap(), ground).unwrap();
         coarse.insert(&POOL, Cells::Height(pool.clone())).unwrap();
-        let fine = terrain(&coarse);
+        let fine = upsample_terrain(&coarse);
         let deep = fine.heights(&POOL).unwrap();
         assert_eq!(sum(deep), 4 * sum(&pool));
         assert!(deep.as_slice().iter().all(|h| h.0 >= 0));
@@ -349,7 +349,7 @@ mod tests {
         let water = Field::generate(size, |i, j| key.cell([i as i64, j as i64]).unit().powi(3) as f32);
         coarse.insert(&WATER, Cells::Float(water.clone())).unwrap();
         coarse.insert(&DISCHARGE, Cells::Float(water.clone())).unwrap();
-        let fine = terrain(&coarse);
+        let fine = upsample_terrain(&coarse);
         let deep = fine.float(&WATER).unwrap();
         for (i, j) in (0..7).flat_map(|i| (0..9).map(move |j| (i, j))) {
             let parts = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| f64::from(deep[(2 * i + a, 2 * j + b)]));

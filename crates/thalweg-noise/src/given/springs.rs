@@ -118,12 +118,12 @@ impl Given for Spring {
     }
 
     fn fit(_: &[Self], terrain: &Terrain) -> Result<()> {
-        sources(terrain).map(drop)
+        spring_sources(terrain).map(drop)
     }
 
     /// They are added to those that the terrain has.
     fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
-        add(terrain, rows)
+        add_springs(terrain, rows)
     }
 }
 
@@ -142,12 +142,12 @@ pub fn table(springs: &[Spring], grid: &Grid) -> Result<Table> {
 /// terrain's window are left out.
 ///
 /// # Errors
-/// As [`Spring::cell`], and as [`sources`] for the table that the terrain has.
-pub fn add(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
+/// As [`Spring::cell`], and as [`spring_sources`] for the table that the terrain has.
+pub fn add_springs(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
     let more = table(springs, &terrain.grid)?;
     // A tile has the springs that lie in it.
     let more = within(&more, &terrain.grid);
-    sources(terrain)?;
+    spring_sources(terrain)?;
     match terrain.tables.get_mut(SPRINGS) {
         Some(table) => table.append(&more)?,
         None => drop(terrain.tables.insert(SPRINGS.to_string(), more)),
@@ -160,7 +160,7 @@ pub fn add(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
 /// # Errors
 /// A table, which may come from anywhere, of other columns than those of [`SPRINGS`] or of columns unlike in length; a cell outside the
 /// terrain; a rate that is not 0 to [`MAX_RATE`].
-pub fn sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
+pub fn spring_sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
     let Some(table) = terrain.tables.get(SPRINGS) else { return Ok(Vec::new()) };
     let without = || Error::layer(SPRINGS, "is a table without the columns row, column (whole) and rate");
     let rates = table.floats(RATE.name).ok_or_else(without)?;
@@ -192,13 +192,13 @@ mod tests {
             assert_eq!(spring(x, y).cell("s", &grid).unwrap(), want.into());
         }
         let mut terrain = Terrain::new(grid);
-        add(&mut terrain, &[spring(155.0, 5.0)]).unwrap();
-        add(&mut terrain, &[spring(0.0, 299.0)]).unwrap();
+        add_springs(&mut terrain, &[spring(155.0, 5.0)]).unwrap();
+        add_springs(&mut terrain, &[spring(0.0, 299.0)]).unwrap();
         let want =
             [SpringSource { cell: Cell::new(0, 15), rate: 2.0 }, SpringSource { cell: Cell::new(29, 0), rate: 2.0 }];
-        assert_eq!(sources(&terrain).unwrap(), want);
+        assert_eq!(spring_sources(&terrain).unwrap(), want);
         let tile = terrain.window(CellRect::new([20, 0], [10, 10]));
-        assert_eq!(sources(&tile).unwrap(), [SpringSource { cell: Cell::new(9, 0), rate: 2.0 }]);
+        assert_eq!(spring_sources(&tile).unwrap(), [SpringSource { cell: Cell::new(9, 0), rate: 2.0 }]);
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
         let forge = |column: usize, values: Column| {
             let mut other = terrain.clone();
             other.tables.get_mut(SPRINGS).unwrap().columns[column].2 = values;
-            sources(&other).unwrap_err().to_string()
+            spring_sources(&other).unwrap_err().to_string()
         };
         assert!(forge(0, Column::Int(vec![30])).contains("springs[1].row = 30: allowed is 0 to 29"));
         assert!(forge(1, Column::Int(vec![i64::MIN])).contains("springs[1].column"));

@@ -9,7 +9,7 @@ use crate::pictures::picture::Picture;
 ///
 /// # Errors
 /// When the writer or a picture fails, there are none or not `count` of them, or they are of unequal size.
-pub fn encode(
+pub fn encode_animation(
     writer: impl Write,
     count: u32,
     rate: u16,
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn every_picture_comes_back_in_its_order() {
         let mut bytes = Vec::new();
-        encode(&mut bytes, 3, 12, frames(3).into_iter().map(Ok)).unwrap();
+        encode_animation(&mut bytes, 3, 12, frames(3).into_iter().map(Ok)).unwrap();
         let mut reader = png::Decoder::new(io::Cursor::new(bytes)).read_info().unwrap();
         assert_eq!(reader.info().animation_control().unwrap().num_frames, 3);
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn pictures_that_do_not_go_together_are_refused() {
         let refused = |count: u32, pictures: Vec<Picture>| {
-            encode(Vec::new(), count, 12, pictures.into_iter().map(Ok)).unwrap_err().to_string()
+            encode_animation(Vec::new(), count, 12, pictures.into_iter().map(Ok)).unwrap_err().to_string()
         };
         assert!(refused(0, vec![]).contains("no picture"));
         assert!(refused(3, frames(2)).contains("2 pictures where 3 were announced"));
@@ -78,6 +78,6 @@ mod tests {
         let mut uneven = frames(2);
         uneven[1] = Picture::new([7, 5], [0; 3]);
         assert!(refused(2, uneven).contains("picture 2 is 5 × 7 pixels"));
-        assert!(encode(Vec::new(), 1, 12, std::iter::once(Err(io::Error::other("gone")))).is_err());
+        assert!(encode_animation(Vec::new(), 1, 12, std::iter::once(Err(io::Error::other("gone")))).is_err());
     }
 }

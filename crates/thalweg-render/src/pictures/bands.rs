@@ -76,7 +76,7 @@ impl<'a> ShadedMap<'a> {
     /// Looks at all rows, up to three times. Water, rivers and trees are not drawn.
     ///
     /// # Errors
-    /// As [`shade`](crate::pictures::shade::shade); options with water, rivers or trees; what `read` meets.
+    /// As [`draw_map`](crate::pictures::shade::draw_map); options with water, rivers or trees; what `read` meets.
     pub fn new(grid: &Grid, options: ShadeOptions<'a>, read: Box<ReadRows<'a>>) -> Result<Self> {
         let water = &options.water;
         let lies_over =

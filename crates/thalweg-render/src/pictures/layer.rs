@@ -60,7 +60,7 @@ impl<'a> LayerOptions<'a> {
 ///
 /// # Errors
 /// When the values are not of the terrain's size, or the range is empty (or not above 0 with `log`).
-pub fn layer(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>) -> Result<Picture> {
+pub fn draw_values(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>) -> Result<Picture> {
     if values.size() != terrain.ground.size() {
         let [[rows, cols], [want_rows, want_cols]] = [values.size(), terrain.ground.size()];
         return Err(Error::layer(
@@ -137,7 +137,7 @@ mod tests {
         values[(2, 2)] = 10.0;
         for log in [false, true] {
             let options = LayerOptions { log, legend: false, range: Some([1e-3, 10.0]), ..LayerOptions::default() };
-            let picture = layer(&flat(), &values, &options).unwrap();
+            let picture = draw_values(&flat(), &values, &options).unwrap();
             let bare = srgb([GREY; 3]);
             let near = |a: [u8; 3], b: [u8; 3]| (0..3).all(|c| a[c].abs_diff(b[c]) <= 1);
             assert!(near(picture.rgb[(0, 0)], bare) && near(picture.rgb[(1, 1)], bare));
@@ -151,7 +151,7 @@ mod tests {
         // 1, 10, 100: the middle is halfway along the ramp.
         let values = Field::generate([8, 8], |i, _| [1.0, 10.0, 100.0][i % 3]);
         let options = LayerOptions { log: true, legend: false, range: Some([1.0, 100.0]), ..LayerOptions::default() };
-        let picture = layer(&flat(), &values, &options).unwrap();
+        let picture = draw_values(&flat(), &values, &options).unwrap();
         let middle = srgb(mix([GREY; 3], options.ramp.at(0.5), COVER));
         for c in 0..3 {
             assert!(picture.rgb[(1, 4)][c].abs_diff(middle[c]) <= 2);
@@ -161,14 +161,14 @@ mod tests {
     #[test]
     fn bad_sizes_and_ranges_are_refused() {
         let options = LayerOptions { range: Some([2.0, 2.0]), ..LayerOptions::default() };
-        assert!(layer(&flat(), &Field::new([8, 8], 1.0), &options).is_err());
-        assert!(layer(&flat(), &Field::new([8, 7], 1.0), &LayerOptions::default()).is_err());
+        assert!(draw_values(&flat(), &Field::new([8, 8], 1.0), &options).is_err());
+        assert!(draw_values(&flat(), &Field::new([8, 7], 1.0), &LayerOptions::default()).is_err());
         let log = LayerOptions { range: Some([0.0, 2.0]), log: true, ..LayerOptions::default() };
-        assert!(layer(&flat(), &Field::new([8, 8], 1.0), &log).is_err());
+        assert!(draw_values(&flat(), &Field::new([8, 8], 1.0), &log).is_err());
         for value in [0.0, f32::NAN, -4.0, 1e30] {
             for log in [false, true] {
                 let options = LayerOptions { log, ..LayerOptions::default() };
-                layer(&flat(), &Field::new([8, 8], value), &options).unwrap();
+                draw_values(&flat(), &Field::new([8, 8], value), &options).unwrap();
             }
         }
     }

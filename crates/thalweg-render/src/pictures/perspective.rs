@@ -109,7 +109,7 @@ impl<'a> DrawnLand<'a> {
 ///
 /// # Errors
 /// When an option is outside what it may be, or the water is not of the terrain's size.
-pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
+pub fn draw_view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
     let land = DrawnLand { terrain, water: options.water, trees: options.trees };
     let mut views = render(&[land], options)?;
@@ -124,8 +124,8 @@ pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
 /// colours, labelled; the options' own water and trees are not heeded.
 ///
 /// # Errors
-/// As [`view`].
-pub fn compare(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &ViewOptions<'_>) -> Result<Picture> {
+/// As [`draw_view`].
+pub fn draw_comparison(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
     let mut views = render(&[before, after], options)?;
     for (picture, label) in views.iter_mut().zip(["before", "after"]) {
@@ -425,14 +425,14 @@ mod tests {
             ("hole", hole(terrain([40, 40], hill), |i, j| i > 25 && j > 20)),
         ];
         for (name, terrain) in cases {
-            let picture = view(&terrain, &small()).unwrap();
+            let picture = draw_view(&terrain, &small()).unwrap();
             assert_eq!(picture.size(), [120, 200]);
             // A slab seen at 34° that fills nine tenths of one direction covers at least a twentieth, even when it is a
             // line of 30 cells.
             assert!(drawn(&picture) > 0.02, "{name}: {}", drawn(&picture));
         }
         let nothing = hole(terrain([5, 5], hill), |_, _| true);
-        assert_eq!(drawn(&view(&nothing, &small()).unwrap()), 0.0);
+        assert_eq!(drawn(&draw_view(&nothing, &small()).unwrap()), 0.0);
     }
 
     #[test]
@@ -448,7 +448,7 @@ mod tests {
             }
             pair
         };
-        let pair = |a, b| compare(DrawnLand::bare(a), DrawnLand::bare(b), &small()).unwrap();
+        let pair = |a, b| draw_comparison(DrawnLand::bare(a), DrawnLand::bare(b), &small()).unwrap();
         let same = pair(&a, &a);
         assert_eq!(same.size(), [120, 400]);
         let [left, right] = halves(&same);
@@ -463,7 +463,7 @@ mod tests {
         let terrain = terrain([40, 40], hill);
         let with = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| view(&terrain, &small()).unwrap())
+            pool.install(|| draw_view(&terrain, &small()).unwrap())
         };
         assert_eq!(with(1), with(3));
     }
@@ -478,7 +478,7 @@ mod tests {
             ViewOptions { exaggeration: Some(-1.0), ..small() },
             ViewOptions { range: Some([1.0, 1.0]), ..small() },
         ] {
-            assert!(view(&t, &bad).is_err());
+            assert!(draw_view(&t, &bad).is_err());
         }
     }
 }

@@ -50,7 +50,7 @@ impl ShadeOptions<'_> {
     /// The same with range and exaggeration as this terrain has them chosen: for pictures that are to go together.
     ///
     /// # Errors
-    /// As [`shade`].
+    /// As [`draw_map`].
     pub fn settled(self, terrain: &Terrain) -> Result<Self> {
         let relief = Relief::new(terrain, None)?;
         let brush = brush(&relief, self.ramp, self.sun, self.exaggeration, self.range)?;
@@ -62,7 +62,7 @@ impl ShadeOptions<'_> {
 ///
 /// # Errors
 /// When the water is not of the terrain's size, or sun, exaggeration or range are outside what they may be.
-pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
+pub fn draw_map(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
     let relief = Relief::flooded(terrain, &options.water)?;
     let brush = brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;
     let painter = Painter::new(&relief, brush);
@@ -193,7 +193,7 @@ mod tests {
     fn flat_ground_shows_the_ramps_own_colour() {
         let options = ShadeOptions { range: Some([0.0, 100.0]), ..ShadeOptions::default() };
         for h in [0.0, 24.0, 60.0] {
-            let picture = shade(&terrain(6, 9, |_, _| h), &options).unwrap();
+            let picture = draw_map(&terrain(6, 9, |_, _| h), &options).unwrap();
             let want = Ramp::land().rgb(h as f32 / 100.0);
             for pixel in picture.rgb.as_slice() {
                 // One code for the table's 1024 steps, one for rounding.
@@ -204,8 +204,9 @@ mod tests {
 
     #[test]
     fn slopes_to_the_sun_are_brighter() {
-        let roof = shade(&terrain(40, 40, |i, j| 400.0 - 8.0 * (i + j).abs_diff(39) as f64), &ShadeOptions::default())
-            .unwrap();
+        let roof =
+            draw_map(&terrain(40, 40, |i, j| 400.0 - 8.0 * (i + j).abs_diff(39) as f64), &ShadeOptions::default())
+                .unwrap();
         let sum = |[r, g, b]: Rgb| u32::from(r) + u32::from(g) + u32::from(b);
         // Equal heights on either side of the ridge, which runs across the sun.
         assert!(sum(roof.rgb[(15, 15)]) > sum(roof.rgb[(24, 24)]) + 60);
@@ -218,7 +219,7 @@ mod tests {
         land.nodata = Some(Field::generate([20, 20], |i, j| i == 19 && j == 19));
         let mut water = Field::new([20, 20], 0.0);
         water[(15, 5)] = 3.0;
-        let picture = shade(
+        let picture = draw_map(
             &land,
             &ShadeOptions { water: Water { depth: Some(&water), ..Water::default() }, ..ShadeOptions::default() },
         )
@@ -237,8 +238,8 @@ mod tests {
         let thickness = |j: usize| (300.0 - bed(j)).max(0.0);
         land.insert(&ICE, Cells::Height(Field::generate([40, 41], |_, j| Height::saturating(thickness(j))))).unwrap();
         let options = ShadeOptions { range: Some([0.0, 600.0]), exaggeration: Some(1.0), ..ShadeOptions::default() };
-        let bare = shade(&land, &options).unwrap();
-        let iced = shade(&land, &ShadeOptions { water: Water::of(&land), ..options.clone() }).unwrap();
+        let bare = draw_map(&land, &options).unwrap();
+        let iced = draw_map(&land, &ShadeOptions { water: Water::of(&land), ..options.clone() }).unwrap();
         for j in 13..28 {
             let [r, g, b] = iced.rgb[(20, j)];
             assert!(b >= g && g >= r && r > 190, "{j}: {:?}", iced.rgb[(20, j)]);
@@ -251,16 +252,17 @@ mod tests {
         // What breaks over a step is bluer than what lies level.
         let mut fall = terrain(40, 40, |i, _| 900.0 - if i < 20 { 0.0 } else { 45.0 * (i.min(30) - 20) as f64 });
         fall.insert(&ICE, Cells::Height(Field::new([40, 40], Height::saturating(60.0)))).unwrap();
-        let fall = shade(&fall, &ShadeOptions { water: Water::of(&fall), ..options.clone() }).unwrap();
+        let fall = draw_map(&fall, &ShadeOptions { water: Water::of(&fall), ..options.clone() }).unwrap();
         let blue = |[r, _, b]: Rgb| f64::from(b) / f64::from(r.max(1));
         assert!(blue(fall.rgb[(25, 20)]) > 1.15 * blue(fall.rgb[(5, 20)]), "{:?}", fall.rgb[(25, 20)]);
         // Ice that has melted is none, and ice of another size is refused.
         let none = Field::new([40, 41], Height::ZERO);
         let melted = ShadeOptions { water: Water { ice: Some(&none), ..Water::default() }, ..options.clone() };
-        assert_eq!(shade(&land, &melted).unwrap(), bare);
+        assert_eq!(draw_map(&land, &melted).unwrap(), bare);
         let small = Field::new([3, 3], Height::ZERO);
         assert!(
-            shade(&land, &ShadeOptions { water: Water { ice: Some(&small), ..Water::default() }, ..options }).is_err()
+            draw_map(&land, &ShadeOptions { water: Water { ice: Some(&small), ..Water::default() }, ..options })
+                .is_err()
         );
     }
 
@@ -268,7 +270,7 @@ mod tests {
     fn settled_options_draw_the_same_and_hold_on_other_ground() {
         let (low, high) = (terrain(20, 20, |i, j| (i * j % 7) as f64), terrain(20, 20, |i, _| 500.0 + 9.0 * i as f64));
         let settled = ShadeOptions::default().settled(&low).unwrap();
-        assert_eq!(shade(&low, &settled).unwrap(), shade(&low, &ShadeOptions::default()).unwrap());
+        assert_eq!(draw_map(&low, &settled).unwrap(), draw_map(&low, &ShadeOptions::default()).unwrap());
         let other = settled.clone().settled(&high).unwrap();
         assert_eq!((other.range, other.exaggeration), (settled.range, settled.exaggeration));
     }
@@ -277,16 +279,16 @@ mod tests {
     fn sizes_threads_and_refusals() {
         for (rows, cols) in [(1, 1), (1, 9), (9, 1), (2, 3)] {
             let land = terrain(rows, cols, |i, j| (i + j) as f64);
-            assert_eq!(shade(&land, &ShadeOptions::default()).unwrap().size(), [rows, cols]);
+            assert_eq!(draw_map(&land, &ShadeOptions::default()).unwrap().size(), [rows, cols]);
             let all = ShadeOptions { scale_bar: true, legend: true, max_size: Some(4), ..ShadeOptions::default() };
-            shade(&land, &all).unwrap();
+            draw_map(&land, &all).unwrap();
         }
         let land = terrain(50, 70, |i, j| ((i * j) % 17) as f64);
-        let small = shade(&land, &ShadeOptions { max_size: Some(35), ..ShadeOptions::default() }).unwrap();
+        let small = draw_map(&land, &ShadeOptions { max_size: Some(35), ..ShadeOptions::default() }).unwrap();
         assert_eq!(small.size(), [25, 35]);
         let with = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| shade(&land, &ShadeOptions::default()).unwrap())
+            pool.install(|| draw_map(&land, &ShadeOptions::default()).unwrap())
         };
         assert_eq!(with(1), with(3));
         for bad in [
@@ -298,7 +300,7 @@ mod tests {
                 ..ShadeOptions::default()
             },
         ] {
-            assert!(shade(&land, &bad).is_err());
+            assert!(draw_map(&land, &bad).is_err());
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::pictures::furniture::{INK, PAPER};
 use crate::pictures::perspective::{DrawnLand, ViewOptions, render};
 use crate::pictures::picture::Picture;
-use crate::pictures::shade::{ShadeOptions, shade};
+use crate::pictures::shade::{ShadeOptions, draw_map};
 use crate::pictures::text::{Letters, draw};
 use thalweg_core::{Error, Result};
 
@@ -47,8 +47,8 @@ pub struct Labels<'a> {
 /// views; a map of fewer columns than a view has is as long on its longer side at least.
 ///
 /// # Errors
-/// When there is no terrain, or as [`shade`](shade()) and [`view`](crate::pictures::perspective::view).
-pub fn sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> {
+/// When there is no terrain, or as [`draw_map`] and [`draw_view`](crate::pictures::perspective::draw_view).
+pub fn draw_sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> {
     let lands: Vec<DrawnLand<'_>> = shown.iter().map(|one| one.land).collect();
     let (mut pictures, range) = maps(&lands, options, None)?;
     pictures.extend(render(&lands, &ViewOptions { range, ..options.clone() })?);
@@ -58,10 +58,10 @@ pub fn sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> 
 }
 
 /// Terrains in rows of so many columns, one picture each, drawn with one light, one scale and the same colours;
-/// `options` as for [`sheet`], but its title is not heeded, and its exaggeration is that of a map's light too.
+/// `options` as for [`draw_sheet`], but its title is not heeded, and its exaggeration is that of a map's light too.
 ///
 /// # Errors
-/// As [`sheet`].
+/// As [`draw_sheet`].
 pub fn contact(
     lands: &[DrawnLand<'_>],
     face: Face,
@@ -99,7 +99,7 @@ fn maps(
         let scale = width as f64 / terrain.grid.cols() as f64;
         let longest = terrain.grid.rows().max(terrain.grid.cols());
         let max_size = Some(((longest as f64 * scale).floor() as usize).max(1));
-        let map = shade(terrain, &ShadeOptions { water, trees, range, exaggeration, max_size, ..map.clone() })?;
+        let map = draw_map(terrain, &ShadeOptions { water, trees, range, exaggeration, max_size, ..map.clone() })?;
         let [rows, cols] = map.size();
         Ok(map.enlarged([rows, cols].map(|n| n * width / rows.max(cols).max(1))))
     });
@@ -176,7 +176,7 @@ mod tests {
         let (a, b) = (hill(400.0), hill(300.0));
         let shown = |terrain, caption| Shown { land: DrawnLand::bare(terrain), caption };
         let options = ViewOptions { size: [60, 80], ..ViewOptions::default() };
-        let alike = sheet(&[shown(&a, "same"), shown(&b, "other"), shown(&a, "same")], &options).unwrap();
+        let alike = draw_sheet(&[shown(&a, "same"), shown(&b, "other"), shown(&a, "same")], &options).unwrap();
         let column = |n: usize| {
             let mut part = Picture::new([alike.rgb.rows(), 80], [0; 3]);
             for i in 0..alike.rgb.rows() {
@@ -192,11 +192,11 @@ mod tests {
         // The map fills its column, though it has but 40 cells to 80 pixels.
         let top = GAP + Letters::Large.height() + GAP;
         assert!((0..80).all(|j| column(1).rgb[(top + 40, j)] != PAPER));
-        assert!(sheet(&[], &options).is_err());
+        assert!(draw_sheet(&[], &options).is_err());
         let pools = Field::new([3, 3], Height::ZERO);
         let water = Water { pools: Some(&pools), ..Water::default() };
         let wrong = Shown { land: DrawnLand { water, ..DrawnLand::bare(&a) }, caption: "" };
-        assert!(sheet(&[wrong], &options).is_err());
+        assert!(draw_sheet(&[wrong], &options).is_err());
     }
 
     #[test]

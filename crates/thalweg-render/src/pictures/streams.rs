@@ -163,7 +163,7 @@ impl Band<'_> {
 mod tests {
     use super::*;
     use crate::pictures::relief::levels;
-    use crate::pictures::shade::{ShadeOptions, shade};
+    use crate::pictures::shade::{ShadeOptions, draw_map};
     use crate::pictures::water::Water;
     use thalweg_core::{Grid, Height, Terrain};
 
@@ -176,7 +176,7 @@ mod tests {
 
     fn drawn(terrain: &Terrain, water: Water<'_>, max_size: Option<usize>) -> Picture {
         let options = ShadeOptions { water, max_size, range: Some([0.0, 200.0]), ..ShadeOptions::default() };
-        shade(terrain, &options).unwrap()
+        draw_map(terrain, &options).unwrap()
     }
 
     fn is_blue([r, _, b]: [u8; 3]) -> bool {

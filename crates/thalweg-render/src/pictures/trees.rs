@@ -255,8 +255,8 @@ const CIRCLE: [[f32; 2]; SIDES] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pictures::perspective::{ViewOptions, view};
-    use crate::pictures::shade::{ShadeOptions, shade};
+    use crate::pictures::perspective::{ViewOptions, draw_view};
+    use crate::pictures::shade::{ShadeOptions, draw_map};
     use thalweg_core::{Grid, Height, Terrain};
 
     fn land() -> Terrain {
@@ -275,9 +275,9 @@ mod tests {
 
     #[test]
     fn a_crown_stands_where_the_tree_does_and_shades_what_lies_away_from_the_sun() {
-        let bare = shade(&land(), &ShadeOptions::default()).unwrap();
+        let bare = draw_map(&land(), &ShadeOptions::default()).unwrap();
         let trees = [tree([30, 40], 1)];
-        let wooded = shade(&land(), &ShadeOptions { trees: &trees, ..ShadeOptions::default() }).unwrap();
+        let wooded = draw_map(&land(), &ShadeOptions { trees: &trees, ..ShadeOptions::default() }).unwrap();
         let change = |i: usize, j: usize| sum(wooded.rgb[(i, j)]) - sum(bare.rgb[(i, j)]);
         let [r, g, b] = wooded.rgb[(30, 40)];
         assert!(change(30, 40) < -100 && g > r && g > b, "a dark green crown");
@@ -289,7 +289,7 @@ mod tests {
         assert!(far.into_iter().all(|(i, j)| change(i, j) == 0));
         // Far away a tree is a fraction of a pixel, and darkens it by as much.
         let small = |trees: &[Tree]| {
-            shade(&land(), &ShadeOptions { trees, max_size: Some(4), ..ShadeOptions::default() }).unwrap()
+            draw_map(&land(), &ShadeOptions { trees, max_size: Some(4), ..ShadeOptions::default() }).unwrap()
         };
         let faint = sum(small(&trees).rgb[(1, 2)]) - sum(small(&[]).rgb[(1, 2)]);
         assert!((-140..0).contains(&faint), "{faint}");
@@ -300,7 +300,8 @@ mod tests {
         let options = ViewOptions { size: [150, 220], ..ViewOptions::default() };
         let changed = |terrain: &Terrain, trees: &[Tree], from: f64| {
             let options = ViewOptions { azimuth: from, elevation: 10.0, ..options.clone() };
-            let pictures = [&[], trees].map(|trees| view(terrain, &ViewOptions { trees, ..options.clone() }).unwrap());
+            let pictures =
+                [&[], trees].map(|trees| draw_view(terrain, &ViewOptions { trees, ..options.clone() }).unwrap());
             let pairs = pictures[0].rgb.as_slice().iter().zip(pictures[1].rgb.as_slice());
             pairs.filter(|(a, b)| a != b).count()
         };

@@ -16,7 +16,7 @@ const LEVEL: i64 = 256;
 ///
 /// # Errors
 /// When the pools are not of the terrain's size.
-pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Field<u32>)> {
+pub fn outline_lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Field<u32>)> {
     let [rows, cols] = terrain.ground.size();
     if pools.size() != [rows, cols] {
         let [r, c] = pools.size();
@@ -271,7 +271,7 @@ mod tests {
             ".......", //
             ".ab..c.", ".cb..cO", "...a...", ".......",
         ]);
-        let (lakes, numbers) = lakes(&terrain, &pools).unwrap();
+        let (lakes, numbers) = outline_lakes(&terrain, &pools).unwrap();
         assert_eq!(lakes.len(), 2, "corners join");
         let [a, b] = [&lakes[0], &lakes[1]];
         assert_eq!((a.id, a.level, a.cells, a.area, a.volume), (1, 10.0, 5, 125.0, 9.0 * 25.0));
@@ -287,20 +287,20 @@ mod tests {
     fn levels_part_lakes_and_edges_let_out() {
         let (mut terrain, mut pools) = drawn(&[".....", ".aa..", ".....", "aa..."]);
         pools[(1, 2)] = Height::saturating(1.5);
-        let (two, _) = lakes(&terrain, &pools).unwrap();
+        let (two, _) = outline_lakes(&terrain, &pools).unwrap();
         assert_eq!(
             two.iter().map(|lake| (lake.cells, lake.outlet)).collect::<Vec<_>>(),
             [(1, None), (1, Some(Cell::new(1, 1))), (2, Some(Cell::new(3, 0)))]
         );
         terrain.nodata = Some(Field::generate([4, 5], |i, _| i == 3));
-        assert_eq!(lakes(&terrain, &pools).unwrap().0.len(), 2);
-        assert!(lakes(&terrain, &Field::new([2, 2], Height::ZERO)).is_err());
+        assert_eq!(outline_lakes(&terrain, &pools).unwrap().0.len(), 2);
+        assert!(outline_lakes(&terrain, &Field::new([2, 2], Height::ZERO)).is_err());
     }
 
     #[test]
     fn outlines_go_round_their_cells_and_islands_the_other_way() {
         let (terrain, pools) = drawn(&["......", ".aaaa.", ".a.aa.", ".aaaa.", "......"]);
-        let (found, _) = lakes(&terrain, &pools).unwrap();
+        let (found, _) = outline_lakes(&terrain, &pools).unwrap();
         let [outer, island] = &found[0].outline[..] else { panic!("{:?}", found[0].outline) };
         // Eight points each, corners cut by an eighth of a cell; the island's are of a single cell: a diamond.
         assert_eq!((outer.len(), island.len()), (9, 5));
@@ -317,7 +317,7 @@ mod tests {
             terrain.ground.as_mut_slice().fill(Height::saturating(5.0));
             let wet = |i: usize, j: usize| key.cell([i as i64, j as i64]).unit() < 0.55;
             let pools = Field::generate(size, |i, j| Height::saturating(if wet(i, j) { 1.0 } else { 0.0 }));
-            let (found, numbers) = lakes(&terrain, &pools).unwrap();
+            let (found, numbers) = outline_lakes(&terrain, &pools).unwrap();
             let mut segments = Vec::new();
             for lake in &found {
                 assert!(twice(&lake.outline[0]) > 0.0 && lake.outline[1..].iter().all(|line| twice(line) < 0.0));

@@ -18,7 +18,7 @@ pub struct NestedDepression {
     pub id: u64,
     /// The `id` of the one that it becomes part of by spilling; `None` where it is a whole lake.
     pub parent: Option<u64>,
-    /// The lake under which it lies: its number among [`lakes`](crate::products::lakes::lakes).
+    /// The lake under which it lies: its number among [`outline_lakes`](crate::products::lakes::outline_lakes).
     pub lake: u32,
     /// Row and column of its lowest cell, of several the first row by row.
     pub pit: Cell,
@@ -167,7 +167,11 @@ const NONE: u32 = u32::MAX;
 ///
 /// # Errors
 /// When a field is not of the land's size, or as [`Land::check`].
-pub fn nested(land: &Land<'_>, filled: &Field<Height>, directions: &Directions) -> Result<Vec<NestedDepression>> {
+pub fn nested_depressions(
+    land: &Land<'_>,
+    filled: &Field<Height>,
+    directions: &Directions,
+) -> Result<Vec<NestedDepression>> {
     land.under(filled).check()?;
     land.check()?;
     if directions.size() != land.grid.size {

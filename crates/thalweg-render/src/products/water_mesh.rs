@@ -1,7 +1,7 @@
 //! Water of a terrain as meshes apart from its ground: the sea, lakes, rivers.
 
 use crate::pictures::water::Water;
-use crate::products::lakes::lakes;
+use crate::products::lakes::outline_lakes;
 use crate::products::mesh::{Mesh, MeshOptions, MeshPoints};
 use crate::products::ribbon::{Bank, ribbon};
 use crate::products::rtin::{HeightNet, Rim, coarsened};
@@ -68,7 +68,7 @@ fn sea(terrain: &Terrain, points: &MeshPoints<'_>) -> Mesh {
 }
 
 fn standing(terrain: &Terrain, pools: &Field<Height>, points: &MeshPoints<'_>) -> Result<Mesh> {
-    let (found, numbers) = lakes(terrain, pools)?;
+    let (found, numbers) = outline_lakes(terrain, pools)?;
     let [rows, cols] = points.size();
     let mut windows: Vec<Option<[[usize; 2]; 2]>> = vec![None; found.len()];
     for i in 0..rows {

@@ -3,7 +3,7 @@
 //! drainage counted in points, channels carved.
 //!
 //! Its widths depend on the number of points, it knows no lakes, and it finds a way to the sea through any mountain; the
-//! network that [`plan()`](crate::plan()) makes is free of that. What the report leaves open is chosen here: where there is
+//! network that [`plan_rivers`](crate::plan_rivers) makes is free of that. What the report leaves open is chosen here: where there is
 //! no sea, rivers end at open edges, at given mouths, or else in the lowest place; and nothing is raised.
 
 mod buckets;

@@ -217,7 +217,7 @@ pub fn table() -> String {
         ("size", &[Knob::Size]),
     ];
     let mut out = format!("| model | {} |\n|---|---|---|---|---|---|\n", columns.map(|(name, _)| name).join(" | "));
-    for model in models::all() {
+    for model in models::all_models() {
         let declared = model.declared();
         let cell = |(_, knobs): (&str, &[Knob])| {
             let turns = declared.iter().flat_map(|param| param.scales.iter().map(|scaling| (param.name, scaling)));

@@ -34,7 +34,7 @@ fn number(recipe: &Recipe, label: &str, name: &str) -> f64 {
 
 #[test]
 fn knobs_turn_numbers_and_every_model_that_has_some() {
-    for model in models::all() {
+    for model in models::all_models() {
         let (name, declared) = (model.about().name, model.declared());
         for param in declared.iter().filter(|param| !param.scales.is_empty()) {
             assert!(param.is_number(), "{name}.{}", param.name);
@@ -63,7 +63,7 @@ fn at_one_nothing_changes_to_the_bit() {
         assert_eq!(turned(&knobs).to_toml(), plain);
     }
     // Every model with its defaults, too.
-    for model in models::all() {
+    for model in models::all_models() {
         let mut one = Recipe::single(model, 1);
         let plain = one.to_toml();
         Knobs { rock: Some(Rock::usual()), ..Knobs::default() }.turn(&mut one).unwrap();

@@ -41,7 +41,7 @@ impl WorldPlace {
     /// The georeference of cells of `cell` metres, north up, the first of them at the corner.
     pub fn georeference(&self, cell: f64) -> Georeference {
         let [x, y] = self.corner;
-        geokeys::projected(self.epsg, [x, cell, 0.0, y, 0.0, -cell])
+        geokeys::projected_crs(self.epsg, [x, cell, 0.0, y, 0.0, -cell])
     }
 }
 
@@ -87,7 +87,7 @@ impl Form<WorldPlace> for Laid {
         let table = value.as_table().filter(whole).ok_or_else(|| Error::value(name, value, allowed))?;
         keys::known("key", table, KEYS.iter().map(|key| key.name))?;
         let mut place = WorldPlace::BLANK;
-        keys::read(&mut place, name, table, &KEYS).map(|()| place)
+        keys::read_keys(&mut place, name, table, &KEYS).map(|()| place)
     }
 
     fn write(&self, place: &WorldPlace) -> Option<String> {
@@ -95,7 +95,7 @@ impl Form<WorldPlace> for Laid {
     }
 
     fn schema(&self) -> Json {
-        let mut schema = keys::table_schema(keys::schema(&WorldPlace::BLANK, &KEYS));
+        let mut schema = keys::table_schema(keys::keys_schema(&WorldPlace::BLANK, &KEYS));
         schema["required"] = json!(KEYS.map(|key| key.name));
         schema
     }

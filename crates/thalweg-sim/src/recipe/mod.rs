@@ -67,7 +67,7 @@ pub use scatter::Scatter;
 pub use source::{From, LayerSource};
 pub use stage::{ModelAt, Stage};
 pub use start::{Levels, Start};
-pub use text::{RECIPE_FILE, SCHEMA_FILE, schema};
+pub use text::{RECIPE_FILE, SCHEMA_FILE, recipe_schema};
 
 /// The largest number of stages accepted.
 pub(crate) const MAX_STAGES: usize = 1000;

@@ -42,7 +42,7 @@ impl Form<Scatter> for Scattered {
         let table = table.ok_or_else(|| Error::value(name, value, allowed))?;
         keys::known("key", table, KEYS.iter().map(|key| key.name))?;
         let mut scatter = Scatter::USUAL;
-        keys::read(&mut scatter, name, table, &KEYS).map(|()| scatter)
+        keys::read_keys(&mut scatter, name, table, &KEYS).map(|()| scatter)
     }
 
     fn write(&self, scatter: &Scatter) -> Option<String> {
@@ -50,7 +50,7 @@ impl Form<Scatter> for Scattered {
     }
 
     fn schema(&self) -> Json {
-        let mut schema = keys::table_schema(keys::schema(&Scatter::USUAL, &KEYS));
+        let mut schema = keys::table_schema(keys::keys_schema(&Scatter::USUAL, &KEYS));
         schema["required"] = serde_json::json!([KEYS[0].name]);
         schema
     }

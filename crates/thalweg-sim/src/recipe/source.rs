@@ -67,7 +67,7 @@ impl Form<LayerSource> for Input {
         if table.contains_key("file") == table.contains_key("layer") {
             return Err(Error::conflict(format!("{name} = {value}"), "needs exactly one of `file` and `layer`"));
         }
-        keys::read(&mut source, name, table, &KEYS).map(|()| source)
+        keys::read_keys(&mut source, name, table, &KEYS).map(|()| source)
     }
 
     fn write(&self, source: &LayerSource) -> Option<String> {
@@ -76,7 +76,7 @@ impl Form<LayerSource> for Input {
 
     fn schema(&self) -> Json {
         let none = LayerSource { from: From::Layer(String::new()), scale: None };
-        let mut table = keys::table_schema(keys::schema(&none, &KEYS));
+        let mut table = keys::table_schema(keys::keys_schema(&none, &KEYS));
         table["oneOf"] = json!([{"required": ["file"]}, {"required": ["layer"]}]);
         json!({"anyOf": [schema_of(&File, &PathBuf::new(), FILE), table]})
     }

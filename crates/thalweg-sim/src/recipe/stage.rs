@@ -13,7 +13,7 @@ use thalweg_core::declare::keys::{self, ByName, Form, Key, Text, key};
 use thalweg_core::declare::params::{Param, ParamKind, Value, Written};
 use thalweg_core::terrain::grid::SIDES;
 use thalweg_core::{Edge, Error, Grid, Result};
-use thalweg_models::model::{Model, Role, give};
+use thalweg_models::model::{Model, Role, set_parameters};
 use thalweg_models::models::Models;
 use thalweg_noise::given::springs::SPRINGS;
 
@@ -214,8 +214,8 @@ impl Stage {
         let name = Text.read(MODEL, name)?;
         let model = models.find(&name)?;
         let mut stage = Self::new(model.about().name, model);
-        keys::read(&mut stage, "", table, &HEAD)?;
-        keys::read(&mut stage, "", table, &TAIL)?;
+        keys::read_keys(&mut stage, "", table, &HEAD)?;
+        keys::read_keys(&mut stage, "", table, &TAIL)?;
         // All else are parameters.
         let declared = stage.model.declared();
         let own = || [MODEL].into_iter().chain(HEAD.iter().chain(&TAIL).map(|key| key.name));
@@ -227,7 +227,7 @@ impl Stage {
         keys::known("parameter", table, declared.iter().map(|param| param.name).chain(own()))?;
         let given = table.iter().filter(|(key, _)| !is_own(key));
         let given: Vec<_> = given.map(|(key, value)| (key.as_str(), Written::of(value))).collect();
-        give(&mut *stage.model, given.iter().map(|(name, value)| (*name, value)))?;
+        set_parameters(&mut *stage.model, given.iter().map(|(name, value)| (*name, value)))?;
         Ok(stage)
     }
 
@@ -248,9 +248,9 @@ impl Stage {
         let stage = Self::new(about.name, model);
         let mut properties = Map::new();
         properties.insert(MODEL.into(), json!({"const": about.name, "description": about.summary}));
-        properties.extend(keys::schema(&stage, &HEAD));
+        properties.extend(keys::keys_schema(&stage, &HEAD));
         properties.extend(stage.model.declared().iter().map(|param| (param.name.to_string(), param.schema())));
-        properties.extend(keys::schema(&stage, &TAIL));
+        properties.extend(keys::keys_schema(&stage, &TAIL));
         let mut schema = keys::table_schema(properties);
         schema["title"] = about.name.into();
         schema["required"] = json!([MODEL]);

@@ -266,7 +266,7 @@ impl Recipe {
     pub fn read_with(path: impl Into<FilePath>, models: &Models) -> Result<Self> {
         let path = &path.into();
         let text = plain::read_text(path, MAX_BYTES)?;
-        memory::room(&path.display().to_string(), TEXT.saturating_mul(text.len() as u64))?;
+        memory::check_memory(&path.display().to_string(), TEXT.saturating_mul(text.len() as u64))?;
         let mut recipe = Self::parse_with(&text, models)
             .map_err(|error| Error::file(path, plain::clipped_to(&error.to_string(), MESSAGE)))?;
         recipe.folder = path.with_path(path.parent().unwrap_or(Path::new("")));
@@ -326,7 +326,7 @@ impl Recipe {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| broken(text, &e))?;
         keys::known("key", &table, KEYS.iter().map(|key| key.name).chain([STAGE]))?;
         let mut recipe = Self::blank();
-        keys::read(&mut recipe, "", &table, &KEYS)?;
+        keys::read_keys(&mut recipe, "", &table, &KEYS)?;
         if recipe.extent().is_some() && !table.contains_key("cells") {
             recipe.cells = USUAL_CELLS;
         }
@@ -356,11 +356,11 @@ impl Recipe {
     pub fn write(&self, folder: impl Into<FilePath>) -> Result<[PathBuf; 2]> {
         let folder = folder.into();
         let files = [RECIPE_FILE, SCHEMA_FILE].map(|name| folder.join(name));
-        let is_own = |model: &dyn Model| models::find(model.about().name).is_err();
+        let is_own = |model: &dyn Model| models::find_model(model.about().name).is_err();
         let mut own: Vec<_> = self.stages.iter().filter(|stage| is_own(&*stage.model)).collect();
         own.sort_by_key(|stage| stage.model.about().name);
         own.dedup_by_key(|stage| stage.model.about().name);
-        let schema = schema_of(models::all().chain(own.into_iter().map(|stage| stage.model.clone())));
+        let schema = schema_of(models::all_models().chain(own.into_iter().map(|stage| stage.model.clone())));
         write_text(&files[0], &self.to_file())?;
         write_text(&files[1], &schema.to_string())?;
         Ok(files.map(PathBuf::from))
@@ -403,12 +403,12 @@ fn broken(text: &str, error: &toml::de::Error) -> Error {
 }
 
 /// The JSON Schema of recipes (draft 2020-12) of these models, from their declarations; editors complete and check by it.
-pub fn schema(models: &Models) -> Json {
+pub fn recipe_schema(models: &Models) -> Json {
     schema_of(models.all())
 }
 
 fn schema_of(models: impl Iterator<Item = Box<dyn Model>>) -> Json {
-    let mut properties = keys::schema(&Recipe { cells: USUAL_CELLS, ..Recipe::blank() }, &KEYS);
+    let mut properties = keys::keys_schema(&Recipe { cells: USUAL_CELLS, ..Recipe::blank() }, &KEYS);
     let stages: Vec<_> = models.map(Stage::schema).collect();
     properties.insert(STAGE.into(), json!({"type": "array", "maxItems": MAX_STAGES, "items": {"oneOf": stages}}));
     let mut schema = keys::table_schema(properties);

@@ -125,7 +125,7 @@ impl Run {
     /// When there is no memory for them.
     pub fn to_checkpoint(&self, note: &serde_json::Value) -> Result<Vec<u8>> {
         let need = self.bytes();
-        memory::room("a checkpoint", need)?;
+        memory::check_memory("a checkpoint", need)?;
         let mut bytes = Vec::with_capacity(usize::try_from(need).unwrap_or(0));
         let path = Path::new("checkpoint");
         pour(path, &self.state(), &self.terrain, note, &mut bytes)?;
@@ -353,7 +353,7 @@ fn read_checked(path: &Path) -> Result<Vec<u8>> {
     }
     file.rewind().map_err(Error::io(path, "read"))?;
     // The bytes, and what they are made into.
-    memory::room(&path.display().to_string(), length.saturating_mul(2))?;
+    memory::check_memory(&path.display().to_string(), length.saturating_mul(2))?;
     let mut bytes = Vec::new();
     file.take(length).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
     check_bytes(path, &bytes)?;

@@ -15,7 +15,7 @@ impl Run {
     pub(super) fn make_finer(&mut self, level: usize) -> Result<MassBalance> {
         let widths: Vec<f64> = self.grids.iter().map(|grid| grid.cell).collect();
         let blocks = self.recipe.octaves(&widths, level)?;
-        let mut fine = upsample::terrain(&self.terrain);
+        let mut fine = upsample::upsample_terrain(&self.terrain);
         // Whole numbers of cells, halved widths: the same grid, but for what comes of a file.
         fine.grid = self.grids.get(level).cloned().unwrap_or(fine.grid);
         let mut budget = MassBalance::default();

@@ -58,7 +58,7 @@ impl Run {
             let start = [i64::from(half.made) * ROWS as i64, 0];
             let row = CellRect::new(start, [ROWS, all.size()[1]]).grown(0, all);
             let pieces = pieces(row);
-            let key = local::key(self.recipe.seed);
+            let key = local::refinement_key(self.recipe.seed);
             let make = |piece: CellRect<i64>| refine_with_ledger(&half.frame, &local.rules, key, &half.coarse, piece);
             let made: Vec<_> = pieces.into_par_iter().map(make).collect::<Result<_>>()?;
             for (part, ledger) in made {

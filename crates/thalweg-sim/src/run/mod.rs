@@ -178,14 +178,14 @@ impl Run {
     /// As [`Run::new`]; a recipe without an extent.
     pub fn check(recipe: &Recipe) -> Result<()> {
         let grids = recipe.grids()?;
-        sketched::read(recipe, &grids)?;
+        sketched::read_sketch(recipe, &grids)?;
         planned(recipe, &grids).map(drop)
     }
 
     /// A run on levels.
     fn on(recipe: Recipe, terrain: Terrain, grids: Vec<Grid>) -> Result<Self> {
         let turns = planned(&recipe, &grids)?;
-        let sketch = sketched::read(&recipe, &grids)?;
+        let sketch = sketched::read_sketch(&recipe, &grids)?;
         let reports = Vec::new();
         Ok(Self {
             recipe,
@@ -456,7 +456,7 @@ impl Run {
     /// table of springs has other columns.
     pub fn add_spring(&mut self, spring: Spring) -> Result<()> {
         match self.stage_of(self.turn) {
-            Some(stage) if stage.takes_springs() => springs::add(&mut self.terrain, &[spring]),
+            Some(stage) if stage.takes_springs() => springs::add_springs(&mut self.terrain, &[spring]),
             Some(stage) => {
                 let model = stage.model.about().name;
                 let problem =

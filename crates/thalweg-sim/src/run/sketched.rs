@@ -12,7 +12,7 @@ use thalweg_models::model::{Family, MassBalance, Role};
 const HOLDS: u64 = 8;
 
 /// The sketch of a recipe, checked against the world.
-pub fn read(recipe: &Recipe, grids: &[Grid]) -> Result<Option<Sketch>> {
+pub fn read_sketch(recipe: &Recipe, grids: &[Grid]) -> Result<Option<Sketch>> {
     let Some((drawn, grid)) = recipe.sketch.as_ref().zip(grids.first()) else { return Ok(None) };
     let mut sketch = drawn.read(&recipe.folder, &recipe.sketch_world(grid))?;
     sketch.go_on(grid);

@@ -28,7 +28,7 @@ impl Before {
             self.fitting = Arc::clone(&self.first);
         }
         while self.fitting.grid.size != size && !is_larger(self.fitting.grid.size.map(|n| 2 * n)) {
-            self.fitting = Arc::new(upsample::terrain(&self.fitting));
+            self.fitting = Arc::new(upsample::upsample_terrain(&self.fitting));
         }
     }
 }

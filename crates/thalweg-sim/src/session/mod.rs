@@ -11,7 +11,7 @@
 //! use thalweg_sim::presets;
 //!
 //! # fn main() -> Result<()> {
-//! let mut recipe = presets::find("hills")?;
+//! let mut recipe = presets::find_preset("hills")?;
 //! # recipe.cells = 64;
 //! let mut session = Session::new(recipe.clone())?;
 //! while session.step()?.is_some() {}

@@ -7,7 +7,7 @@
 //! use thalweg_sim::world::World;
 //! use thalweg_sim::presets;
 //!
-//! let mut recipe = presets::find("hills")?;
+//! let mut recipe = presets::find_preset("hills")?;
 //! recipe.cells = 32;
 //! let world = World::open(&recipe)?;
 //! // The tile of cells an eighth as wide about a place, in world metres eastward and southward.
@@ -39,7 +39,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{CellRect, Error, Result, Terrain};
 use thalweg_models::model::{Growth, Local};
 use thalweg_refine as local;
-use thalweg_refine::{Frame, Ledger, LocalWindow, Rules, needed, refine_with_ledger};
+use thalweg_refine::{Frame, Ledger, LocalWindow, Rules, needed_window, refine_with_ledger};
 
 pub use around::Wanted;
 pub use cache::Cache;
@@ -105,7 +105,7 @@ impl World {
         rules.check()?;
         let identity = xxh3_64(format!("{:016x} {seed} {rules:?}", coarse.identity()).as_bytes());
         let halo = tiles::halo(coarse.frame(), &rules);
-        let (key, cache) = (local::key(seed), Cache::new(KEPT));
+        let (key, cache) = (local::refinement_key(seed), Cache::new(KEPT));
         let runoff = Local::new(1.0).runoff;
         Ok(Self { coarse, rules, key, identity, cache, tile: TILE, halo, runoff, growth: None })
     }
@@ -185,7 +185,7 @@ impl World {
     /// A level or a rectangle that the world does not have; what cannot be solved; [`Error::Stopped`].
     pub fn solve(&self, level: u32, rect: CellRect<i64>, watch: Watch<'_>) -> Result<()> {
         self.check(level, rect)?;
-        let need = (1..=level).rev().fold(rect, |rect, finer| needed(self.frame(), &self.rules, finer, rect));
+        let need = (1..=level).rev().fold(rect, |rect, finer| needed_window(self.frame(), &self.rules, finer, rect));
         self.coarse.window(need, watch).map(drop)
     }
 
@@ -197,7 +197,7 @@ impl World {
     pub fn ledger(&self, level: u32, rect: CellRect<i64>) -> Result<Option<Ledger>> {
         self.check(level, rect)?;
         let Some(before) = level.checked_sub(1) else { return Ok(None) };
-        let source = self.window(before, needed(self.frame(), &self.rules, level, rect))?;
+        let source = self.window(before, needed_window(self.frame(), &self.rules, level, rect))?;
         let (_, ledger) = refine_with_ledger(self.frame(), &self.rules, self.key, &source, rect)?;
         Ok(Some(ledger))
     }

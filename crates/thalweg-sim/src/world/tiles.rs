@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::World;
 use super::coarse::unwatched;
 use thalweg_core::{CellRect, Result};
-use thalweg_refine::{Frame, LocalWindow, Rules, needed, refine_in_pieces};
+use thalweg_refine::{Frame, LocalWindow, Rules, needed_window, refine_in_pieces};
 
 /// Cells of a block's side, without its halo.
 pub(super) const BLOCK: i64 = 512;
@@ -23,7 +23,7 @@ pub(super) fn halo(frame: &Frame, rules: &Rules) -> i64 {
     // Far from all rims.
     let far = Frame { first: [0, 0], cells: [1 << 20; 2], ..frame.clone() };
     let start = 1 << 20;
-    let reach = start / 2 - needed(&far, rules, 1, CellRect::new([start; 2], [2, 2])).start[0];
+    let reach = start / 2 - needed_window(&far, rules, 1, CellRect::new([start; 2], [2, 2])).start[0];
     // Its own halo, halved, lies between: h ≥ h / 2 + reach, and a cell of rounding.
     2 * reach + 2
 }
@@ -42,7 +42,7 @@ impl World {
     /// A rectangle that is made anew, on so many threads.
     fn make(&self, level: u32, rect: CellRect<i64>, threads: usize) -> Result<LocalWindow> {
         let Some(before) = level.checked_sub(1) else { return self.coarse.window(rect, &mut unwatched) };
-        let source = self.source(before, needed(self.frame(), &self.rules, level, rect))?;
+        let source = self.source(before, needed_window(self.frame(), &self.rules, level, rect))?;
         refine_in_pieces(self.frame(), &self.rules, self.key, &source, rect, threads)
     }
 
@@ -72,7 +72,8 @@ impl World {
         // Blocks stay at hand while their tiles are made, however small the cache is.
         let mut blocks = Blocks::new();
         if let Some(before) = level.checked_sub(1).filter(|before| *before > 0) {
-            let need = |rect: &CellRect<i64>| self.block_of(before, needed(self.frame(), &self.rules, level, *rect));
+            let need =
+                |rect: &CellRect<i64>| self.block_of(before, needed_window(self.frame(), &self.rules, level, *rect));
             blocks = self.blocks(before, &missing.iter().filter_map(need).collect())?;
         }
         let threads = rayon::current_num_threads().div_ceil(missing.len().max(1));
@@ -91,7 +92,7 @@ impl World {
 
     fn make_of(&self, blocks: &Blocks, level: u32, rect: CellRect<i64>, threads: usize) -> Result<LocalWindow> {
         let source = level.checked_sub(1).and_then(|before| {
-            let need = needed(self.frame(), &self.rules, level, rect);
+            let need = needed_window(self.frame(), &self.rules, level, rect);
             blocks.get(&self.block_of(before, need)?)
         });
         match source {
@@ -144,7 +145,7 @@ impl World {
             sources = self.blocks(level - 1, &missing.iter().map(parent).collect())?;
         } else {
             for block in &missing {
-                let need = needed(self.frame(), &self.rules, level, self.block_rect(level, *block));
+                let need = needed_window(self.frame(), &self.rules, level, self.block_rect(level, *block));
                 sources.insert(*block, Arc::new(self.coarse.window(need, &mut unwatched)?));
             }
         }

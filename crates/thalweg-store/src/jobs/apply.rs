@@ -101,8 +101,9 @@ impl ApplyJob {
         let model = stage.model.clone();
         let about = model.about();
         let StepReach::Cells(reach) = model.reach(&grid) else {
-            let able =
-                models::all().filter(|model| model.reach(&grid) != StepReach::Whole).map(|model| model.about().name);
+            let able = models::all_models()
+                .filter(|model| model.reach(&grid) != StepReach::Whole)
+                .map(|model| model.about().name);
             let able: Vec<&str> = able.collect();
             let problem = format!(
                 "cannot run by tiles, because it reaches over the whole map; use a model of finite reach ({}), or a map that fits in \

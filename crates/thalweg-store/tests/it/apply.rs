@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::support::finish_work;
 use thalweg_core::base::rng::Key;
-use thalweg_core::declare::params::typed;
+use thalweg_core::declare::params::parse_value;
 use thalweg_core::terrain::{CellType, Cells, LOOSE, Mass};
 use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
 use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, load, save, save_layer_as};
-use thalweg_models::model::{Family, Model, StepReach, give};
+use thalweg_models::model::{Family, Model, StepReach, set_parameters};
 use thalweg_models::models;
 use thalweg_render::products::resample::crop;
 use thalweg_sim::knobs::Knobs;
@@ -138,7 +138,7 @@ fn is_finite(model: &dyn Model) -> bool {
 #[test]
 fn every_model_of_finite_reach_gives_by_tiles_what_it_gives_over_the_whole() {
     let mut tried = 0;
-    for model in models::all().filter(|model| is_finite(&**model)) {
+    for model in models::all_models().filter(|model| is_finite(&**model)) {
         let name = model.about().name;
         // A base model looks at no neighbours: one land is enough.
         let lands = if model.about().family == Family::Base { 1 } else { 2 };
@@ -164,16 +164,16 @@ fn every_model_of_finite_reach_gives_by_tiles_what_it_gives_over_the_whole() {
 
 /// A model, set, that keeps loose ground and reaches two cells a step; and its recipe.
 fn slides(folder: &Path, steps: u32, land: &Terrain) -> Recipe {
-    let mut model = models::all()
+    let mut model = models::all_models()
         .find(|model| is_finite(&**model) && !model.about().placed && model.about().writes == [LOOSE])
         .unwrap();
-    let steps = typed(&steps.to_string());
+    let steps = parse_value(&steps.to_string());
     let knows = |param: &&thalweg_core::declare::params::Param| param.name == "steps";
     let name = model.declared().iter().find(knows).unwrap().name;
-    give(&mut *model, [(name, &steps)]).unwrap();
+    set_parameters(&mut *model, [(name, &steps)]).unwrap();
     Recipe {
         stages: vec![thalweg_sim::recipe::Stage::new("slides", model)],
-        ..recipe(&*models::all().next().unwrap(), folder, land)
+        ..recipe(&*models::all_models().next().unwrap(), folder, land)
     }
 }
 
@@ -214,7 +214,7 @@ fn hashed(round: u64, stage: usize, tile: usize) -> u64 {
 fn verbs_in_any_order_give_the_same_and_keep_what_is_needed_alone() {
     let land = real([110, 125]);
     let mut tried = 0;
-    for model in models::all().filter(|model| is_finite(&**model) && !model.about().tables.is_empty()) {
+    for model in models::all_models().filter(|model| is_finite(&**model) && !model.about().tables.is_empty()) {
         let folder = tempfile::tempdir().unwrap();
         let source = written(folder.path(), "land.tif", &land);
         let recipe = recipe(&*model, folder.path(), &land);
@@ -267,7 +267,7 @@ fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_though_its_making_is
         let folder = tempfile::tempdir().unwrap();
         let source = written(folder.path(), "land.tif", &land);
         let with_things =
-            models::all().filter(|model| tables && is_finite(&**model) && !model.about().tables.is_empty());
+            models::all_models().filter(|model| tables && is_finite(&**model) && !model.about().tables.is_empty());
         let mut of_things = with_things.map(|model| recipe(&*model, folder.path(), &land));
         let recipe = of_things.find(|recipe| recipe.stages[0].model.steps(&land.grid) > 2);
         let recipe = recipe.unwrap_or_else(|| slides(folder.path(), 9, &land));
@@ -320,7 +320,7 @@ fn what_cannot_be_done_by_tiles_is_refused_with_the_reason_before_anything_is_ma
     let folder = tempfile::tempdir().unwrap();
     let source = written(folder.path(), "land.tif", &land);
     let store = folder.path().join("out.zarr");
-    let whole = models::all()
+    let whole = models::all_models()
         .find(|model| model.reach(&land.grid) == StepReach::Whole && model.about().needs.is_empty())
         .unwrap();
     let said = refused(&Recipe::single(whole, 1), &source, &store);
@@ -329,7 +329,7 @@ fn what_cannot_be_done_by_tiles_is_refused_with_the_reason_before_anything_is_ma
     let looped = thalweg_core::terrain::grid::Edge::Looped;
     let said = refused(&Recipe { edges: [looped; 4], ..recipe.clone() }, &source, &store);
     assert!(said.contains("looped are not supported by tiles"), "{said}");
-    let needy = models::all().find(|model| is_finite(&**model) && !model.about().needs.is_empty()).unwrap();
+    let needy = models::all_models().find(|model| is_finite(&**model) && !model.about().needs.is_empty()).unwrap();
     let said = refused(&Recipe::single(needy, 1), &source, &store);
     assert!(said.contains("is missing: `"), "{said}");
     let said = refused(&recipe, &folder.path().join("no.tif"), &store);

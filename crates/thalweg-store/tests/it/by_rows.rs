@@ -6,7 +6,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
 use thalweg_io::{LoadOptions, SampleType, SaveOptions, load, save, save_shaded};
 use thalweg_render::pictures::light::Sun;
-use thalweg_render::pictures::shade::{ShadeOptions, shade};
+use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 use thalweg_render::products::measure::{MeasureSettings, measure};
 use thalweg_store::{ElevationFile, MapRows, Reshape, Reshaped};
 
@@ -34,7 +34,7 @@ fn check(path: &Path, terrain: &Terrain, sea: Option<Height>, folder: &Path) {
     ] {
         let picture = folder.join("map.png");
         save_shaded(&picture, rows.shaded(options.clone()).unwrap()).unwrap();
-        assert!(std::fs::read(&picture).unwrap() == shade(&terrain, &options).unwrap().png().unwrap());
+        assert!(std::fs::read(&picture).unwrap() == draw_map(&terrain, &options).unwrap().png().unwrap());
     }
     let settings = MeasureSettings::default();
     let (whole, by_rows) = (measure(&terrain, &settings).unwrap(), rows.measure(&settings).unwrap());

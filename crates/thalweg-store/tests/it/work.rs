@@ -88,7 +88,7 @@ fn same(store: &Store, path: &Path) {
     let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
     let options = SurveyOptions { depressions: true, ..SurveyOptions::default() };
     let survey = Survey::of(&terrain, &options, |_| {}).unwrap();
-    let (known, numbers) = lakes::lakes(&terrain, &survey.lake_depth).unwrap();
+    let (known, numbers) = lakes::outline_lakes(&terrain, &survey.lake_depth).unwrap();
     assert!(known.len() > 5);
     assert!(whole(store, "lake") == Samples::U32(numbers.into_vec()));
     assert_eq!(std::fs::read_to_string(beside(store.path(), "lakes.csv")).unwrap(), lakes::csv(&known));
@@ -209,7 +209,7 @@ fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_alone() {
 }
 
 fn hills() -> Recipe {
-    let mut recipe = Recipe { cells: 256, ..presets::find("hills").unwrap() };
+    let mut recipe = Recipe { cells: 256, ..presets::find_preset("hills").unwrap() };
     recipe.set_coarsest(thalweg_sim::recipe::Coarsest::Cells(64)).unwrap();
     recipe
 }

@@ -18,7 +18,7 @@ pub fn needed(frame: &Frame, level: u32, rect: CellRect<i64>) -> CellRect<i64> {
     rect.coarser().grown(1, frame.world(level.saturating_sub(1)))
 }
 
-/// A window of a world as a terrain. `around` are the cells of the next coarser level that [`needed`] says; without them nothing is blended.
+/// A window of a world as a terrain. `around` are the cells of the next coarser level that [`needed_window`] says; without them nothing is blended.
 ///
 /// # Errors
 /// When the window's cells are none of a grid.

@@ -82,7 +82,7 @@ impl Link {
 
     /// Lets the station take so many bytes of memory, and what is done of its work here.
     pub fn allow(&self, bytes: u64) {
-        memory::allow(bytes);
+        memory::limit_memory(bytes);
         self.allowed.set(Some(bytes));
         self.send(&ToStation::Allow(bytes));
     }

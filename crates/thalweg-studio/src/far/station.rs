@@ -63,7 +63,7 @@ impl Station {
                 // Before there is a world nothing else is to be done.
                 _ => {}
             },
-            ToStation::Allow(bytes) => memory::allow(bytes),
+            ToStation::Allow(bytes) => memory::limit_memory(bytes),
             ToStation::Break => panic!("the station breaks down because it was told to"),
         }
     }

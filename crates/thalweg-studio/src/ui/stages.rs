@@ -51,7 +51,8 @@ impl Panel {
                     [(Family::Base, "Ground"), (Family::Erosion, "Erosion"), (Family::Analysis, "Reading")]
                 {
                     ui.label(RichText::new(title).strong());
-                    for about in models::all().map(|model| model.about()).filter(|about| about.family == family) {
+                    for about in models::all_models().map(|model| model.about()).filter(|about| about.family == family)
+                    {
                         if ui.button(about.name).on_hover_text(about.summary).clicked() {
                             act = Some(Act::Add(about.name));
                             ui.close();
@@ -151,7 +152,7 @@ impl Panel {
     /// The page of a model, in a window of its own.
     fn page(&mut self, ui: &Ui) {
         let Some(name) = self.page else { return };
-        let Ok(model) = models::find(name) else { return };
+        let Ok(model) = models::find_model(name) else { return };
         let mut open = true;
         let beside = ui.max_rect().right_top() + vec2(30.0, 0.0);
         let window = egui::Window::new(name).open(&mut open).default_pos(beside).default_size([520.0, 420.0]);
@@ -342,7 +343,7 @@ fn apply(recipe: &mut Recipe, act: Act) -> bool {
             recipe.stages.insert(number + 1, copy);
         }
         Act::Add(name) => {
-            let Ok(model) = models::find(name) else { return false };
+            let Ok(model) = models::find_model(name) else { return false };
             let label = recipe.free_label(name);
             recipe.stages.push(Stage::new(label, model));
         }

@@ -17,7 +17,7 @@ use thalweg_studio::view::camera::Camera;
 use thalweg_studio::view::look::Look;
 
 fn alpine(cells: usize) -> World {
-    let mut recipe = presets::find("alpine").unwrap();
+    let mut recipe = presets::find_preset("alpine").unwrap();
     recipe.cells = cells;
     World::over(run_recipe(recipe).terrain(), Rules::default(), 1).unwrap()
 }

@@ -505,7 +505,7 @@ fn layers_and_frames_are_exported() {
     window.click("All layers …");
     let world = path(&window, "world");
     window.until("the layers are written", |_| world.join(thalweg_export::world_folder::REPORT).exists());
-    let written = thalweg_export::world_folder::recipe_of(&world).unwrap().unwrap();
+    let written = thalweg_export::world_folder::read_recipe(&world).unwrap().unwrap();
     assert_eq!(written.hash(), Recipe::parse(&window.studio().recipe_text()).unwrap().hash());
     let unity = path(&window, "unity");
     window.click("Export");

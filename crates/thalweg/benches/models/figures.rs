@@ -32,7 +32,7 @@ const SECONDS: f64 = 3.0;
 /// Every listed model with default parameters, on one thread.
 pub fn models() -> Result<()> {
     println!("| model | ns a cell and step, 1024², one thread |\n|---|---|");
-    for model in list::all() {
+    for model in list::all_models() {
         let terrain = furnished(&*model, 1024)?;
         let ns = with_threads(1, || least(&*model, &terrain, SECONDS, by_cell(&terrain)))?;
         println!("| {} | {ns:.1} |", model.about().name);

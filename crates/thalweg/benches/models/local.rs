@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use thalweg_core::base::rng::Key;
 use thalweg_core::{CellRect, Result};
-use thalweg_refine::{Frame, LocalWindow, Rules, needed, refine};
+use thalweg_refine::{Frame, LocalWindow, Rules, needed_window, refine};
 
 use crate::work::{mountains, now, with_threads};
 
@@ -18,7 +18,7 @@ pub fn local() -> Result<()> {
         let all = measure(&frame, &usual, &first, whole)?;
         println!("| 1024², whole | {all:.0} |");
         let middle = CellRect::new([256, 256], [512, 512]);
-        let part = first.part(needed(&frame, &usual, 1, middle))?;
+        let part = first.part(needed_window(&frame, &usual, 1, middle))?;
         println!("| 512², with its margins | {:.0} |", measure(&frame, &usual, &part, middle)?);
         let without = [
             ("water over hills", Rules { water_sweeps: 1, ..usual.clone() }),

@@ -12,7 +12,7 @@ const PLACE: [f64; 2] = [40_000.0, 25_000.0];
 
 /// Prints the rows: seconds of the wall clock on all threads.
 pub fn world() -> Result<()> {
-    let world = World::open(&presets::find("endless")?)?;
+    let world = World::open(&presets::find_preset("endless")?)?;
     println!("| `endless`, on {} threads | s |\n|---|---|", rayon::current_num_threads());
     let [x, y] = PLACE;
     let first = world.tile_of(world.cell_at(LEVEL, x, y)?);

@@ -5,7 +5,7 @@ use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
 use thalweg_io::save_shaded;
 use thalweg_render::pictures::bands::ShadedMap;
 use thalweg_render::pictures::light::Sun;
-use thalweg_render::pictures::shade::{ShadeOptions, shade};
+use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 
 /// Hills with rough ground, a wall, and what has no data.
 fn land([rows, cols]: [usize; 2], seed: u64, holes: u8) -> Terrain {
@@ -69,7 +69,7 @@ fn by_bands_as_in_memory() {
             };
             land.grid.sea_level = (number % 3 == 1).then_some(Height::saturating(-20.0));
             let options = ShadeOptions { sun: Sun { azimuth, altitude }, ..options };
-            let whole = shade(&land, &options).unwrap().png().unwrap();
+            let whole = draw_map(&land, &options).unwrap().png().unwrap();
             assert!(by_bands(&land, &options).unwrap() == whole, "{size:?} {azimuth} {altitude} {holes}");
         }
     }
@@ -81,7 +81,7 @@ fn each_sun_over_the_same_land() {
     for azimuth in (0..360).step_by(15) {
         let sun = Sun { azimuth: f64::from(azimuth), altitude: 6.0 };
         let options = ShadeOptions { sun, exaggeration: Some(3.0), ..ShadeOptions::default() };
-        let whole = shade(&land, &options).unwrap().png().unwrap();
+        let whole = draw_map(&land, &options).unwrap().png().unwrap();
         assert!(by_bands(&land, &options).unwrap() == whole, "{azimuth}");
     }
 }

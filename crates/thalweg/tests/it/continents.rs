@@ -294,14 +294,14 @@ fn what_cannot_be_is_refused_in_a_line() {
     assert!(world.window(40, CellRect::new([0, 0], [1, 1])).err().unwrap().to_string().contains("level"));
     assert!(world.tile(0, 1e13, 0.0).is_err() && world.tile(0, f64::NAN, 0.0).is_err());
     // Read back, a recipe is the same.
-    let text = presets::find("endless").unwrap().to_toml();
+    let text = presets::find_preset("endless").unwrap().to_toml();
     assert_eq!(Recipe::parse(&text).unwrap().to_toml(), text);
 }
 
 /// What `drainage` of the build finds at rivers' vertices is what rivers of the world have, on level 0 and, of the same rivers, beyond.
 #[test]
 fn rivers_have_the_discharge_of_the_build() {
-    let mut continent = presets::find("continent").unwrap();
+    let mut continent = presets::find_preset("continent").unwrap();
     continent.cells = long::or(64, 256);
     let mut isle = recipe(5);
     isle.stages.push(continent.stages.last().unwrap().clone());

@@ -76,7 +76,7 @@ fn a_maps_cell_size_is_found_as_a_files() {
 
 #[test]
 fn a_checkpoint_is_the_same_as_bytes_and_as_a_file() {
-    let mut recipe = presets::find("hills").unwrap();
+    let mut recipe = presets::find_preset("hills").unwrap();
     recipe.cells = 32;
     let mut run = Run::new(recipe).unwrap();
     for _ in 0..4 {
@@ -104,12 +104,12 @@ fn a_checkpoint_is_the_same_as_bytes_and_as_a_file() {
 
 #[test]
 fn recipes_are_changed_by_label() {
-    let mut recipe = presets::find("hills").unwrap();
+    let mut recipe = presets::find_preset("hills").unwrap();
     let labels: Vec<String> = recipe.stages.iter().map(|stage| stage.label.clone()).collect();
     let (label, parameter) = (labels[0].as_str(), recipe.stages[0].model.declared()[0].name);
     let value = recipe.stages[0].model.get(parameter).unwrap();
     recipe.set(label, parameter, &value.into()).unwrap();
-    assert_eq!(recipe.hash(), presets::find("hills").unwrap().hash());
+    assert_eq!(recipe.hash(), presets::find_preset("hills").unwrap().hash());
     let error = recipe.set("nobody", parameter, &1.0.into()).unwrap_err().to_string();
     assert!(error.contains("unknown stage `nobody`"), "{error}");
     assert!(recipe.set(label, "nothing", &1.0.into()).unwrap_err().to_string().contains("unknown parameter"));

@@ -357,9 +357,9 @@ fn a_turned_map_with_turned_springs_gives_the_turned_result() {
             Fluvial { drop: 700.0, x: 105.0, y: 55.0, evaporation: 30.0, receivers, moves, capacity_from, ..dry() };
         let places = [[205.0, 155.0, 3.0], [400.0, 301.0, 0.4]];
         let spring = |[x, y, rate]: [f64; 3]| Spring { x, y, rate };
-        springs::add(&mut straight, &places.map(spring)).unwrap();
+        springs::add_springs(&mut straight, &places.map(spring)).unwrap();
         // 330 m from north to south become 330 m from west to east: a place (x, y) comes to (330 − y, x).
-        springs::add(&mut other, &places.map(|[x, y, rate]| spring([330.0 - y, x, rate]))).unwrap();
+        springs::add_springs(&mut other, &places.map(|[x, y, rate]| spring([330.0 - y, x, rate]))).unwrap();
         steps(&model, &mut straight, 0, 50);
         steps(&Fluvial { x: 330.0 - model.y, y: model.x, ..model.clone() }, &mut other, 0, 50);
         assert!(other.ground == turned(&straight).ground, "{receivers:?} {moves:?} {capacity_from:?}");
@@ -374,7 +374,7 @@ fn a_turned_map_with_turned_springs_gives_the_turned_result() {
 fn water_closes() {
     let mut terrain = noise([60, 45], 10.0, 20.0, Edge::Open);
     terrain.grid.sea_level = Some(Height::saturating(-15.0));
-    springs::add(&mut terrain, &[Spring { x: 200.0, y: 200.0, rate: 5.0 }]).unwrap();
+    springs::add_springs(&mut terrain, &[Spring { x: 200.0, y: 200.0, rate: 5.0 }]).unwrap();
     let model = Fluvial { rain: 300.0, evaporation: 100.0, drop: 5000.0, x: 30.0, y: 500.0, steps: 300, ..dry() };
     let budget = steps(&model, &mut terrain, 0, 300);
     for (name, amount) in [
@@ -395,7 +395,7 @@ fn water_closes() {
 fn amounts_under_a_unit_add_up() {
     // A thousandth of a millimetre of rain in a step is a fifteenth of a unit; a spring gives a third of one.
     let mut terrain = ground([3, 3], 10.0, Edge::Closed, |_, _| 5.0);
-    springs::add(&mut terrain, &[Spring { x: 15.0, y: 15.0, rate: 5e-5 }]).unwrap();
+    springs::add_springs(&mut terrain, &[Spring { x: 15.0, y: 15.0, rate: 5e-5 }]).unwrap();
     let model = Fluvial { rain: 0.36, velocity: 1.0, steps: 1000, ..dry() };
     let budget = steps(&model, &mut terrain, 0, 1000);
     // A unit less on every cell at most.
@@ -452,7 +452,7 @@ fn no_cell_is_dug_below_where_its_water_goes() {
     // A spring on a terrace: with pits it digs a shaft, without it cuts back to the level of the ground before it.
     let run = |pits: bool| {
         let mut terrain = ground([9, 30], 10.0, Edge::Open, |_, j| if j < 15 { 50.0 } else { 40.0 });
-        springs::add(&mut terrain, &[Spring { x: 135.0, y: 45.0, rate: 5.0 }]).unwrap();
+        springs::add_springs(&mut terrain, &[Spring { x: 135.0, y: 45.0, rate: 5.0 }]).unwrap();
         steps(&Fluvial { pits, capacity: 1.0, ..dry() }, &mut terrain, 0, 49);
         heights(&terrain).into_iter().fold(f64::MAX, f64::min)
     };
@@ -484,7 +484,7 @@ fn whatever_the_parameters_nothing_is_negative_or_lost() {
         (model.x, model.y) = (unit(800) * 17.0 * cell, unit(801) * 13.0 * cell);
         model.drop *= unit(802) * 16_000.0 * cell * cell / 1e12;
         let rate = unit(803) * 10.0;
-        springs::add(&mut terrain, &[Spring { x: cell, y: cell, rate }]).unwrap();
+        springs::add_springs(&mut terrain, &[Spring { x: cell, y: cell, rate }]).unwrap();
         let before = terrain.solid();
         let budget = steps(&model, &mut terrain, 0, 12);
         assert_eq!(terrain.solid() - before, budget.solid_change(), "{draw}: {model:?}");
@@ -538,7 +538,7 @@ fn beside_a_drop_no_rain_falls_but_what_is_asked_for() {
         assert_eq!(rain(lines), want, "{lines}");
     }
     // Whatever a model declares of that kind is of its own parameters.
-    for model in thalweg_models::models::all() {
+    for model in thalweg_models::models::all_models() {
         for beside in model.beside() {
             assert!(model.get(beside.with).is_some() && model.get(beside.name).is_some(), "{beside:?}");
         }

@@ -100,14 +100,14 @@ fn a_survey_s_folder_is_whole_or_untouched() {
     assert_eq!(names(folder), files);
     assert_eq!(report["files"].as_array().unwrap().len(), files.len());
     // The folder reads as a terrain with its water.
-    let (read, warnings) = world_folder::read(folder, &LoadOptions::default()).unwrap();
+    let (read, warnings) = world_folder::read_world(folder, &LoadOptions::default()).unwrap();
     assert!(warnings.is_empty() && read.heights(&POOL).is_some() && read.float(&DISCHARGE).is_some(), "{warnings:?}");
     // Another survey's files may come; not over its input; and no world's, whose lakes they would replace.
     check_files(folder, &options, &[]).unwrap();
     let error = check_files(folder, &options, &[folder.join("filled.tif")]).unwrap_err().to_string();
     assert!(error.contains("filled.tif") && error.contains("read"), "{error}");
     let run = run_recipe(preset_recipe("hills", 16, None));
-    let error = world_folder::export(&run, folder).unwrap_err().to_string();
+    let error = world_folder::write_world(&run, folder).unwrap_err().to_string();
     assert!(error.contains("drain.json"), "{error}");
     for wrong in [
         SurveyOptions { threshold: Some(f64::NAN), ..SurveyOptions::default() },
@@ -125,7 +125,7 @@ fn an_exported_world_replaces_the_former_and_reads_back() {
     fs::write(folder.join("notes.txt"), "mine").unwrap();
     let world = |name: &str| {
         let run = run_recipe(preset_recipe(name, 24, None));
-        world_folder::export(&run, folder).unwrap();
+        world_folder::write_world(&run, folder).unwrap();
         run
     };
     world("forest");
@@ -134,7 +134,7 @@ fn an_exported_world_replaces_the_former_and_reads_back() {
     assert!(!world_folder::read_shown(folder, &LoadOptions::default()).unwrap().0.tables.is_empty(), "trees are read");
     let run = world("hills");
     assert!(!names(folder).contains("trees.csv") && names(folder).contains("notes.txt"));
-    let (read, _) = world_folder::read(folder, &LoadOptions::default()).unwrap();
+    let (read, _) = world_folder::read_world(folder, &LoadOptions::default()).unwrap();
     let near = |a: &Height, b: &Height| (a.metres() - b.metres()).abs() < 1e-3;
     let [read_ground, ground] = [&read.ground, &run.terrain().ground].map(Field::as_slice);
     let frame = |grid: &Grid| (grid.size, grid.cell, grid.edges, grid.sea_level);
@@ -154,11 +154,11 @@ fn a_preset_s_elevation_model_is_laid_beside_its_world() {
     let place = tempfile::tempdir().unwrap();
     let passing = thalweg_io::atomic::Temporary::folder(place.path()).unwrap();
     let recipe = preset_recipe("aged", 24, None);
-    let run = run_recipe(presets::lay_model(recipe, passing.path()).unwrap());
+    let run = run_recipe(presets::write_elevation_model(recipe, passing.path()).unwrap());
     let folder = place.path().join("world");
-    world_folder::export(&run, &folder).unwrap();
+    world_folder::write_world(&run, &folder).unwrap();
     drop(passing);
-    let again = Run::new(world_folder::recipe_of(&folder).unwrap().unwrap()).unwrap();
+    let again = Run::new(world_folder::read_recipe(&folder).unwrap().unwrap()).unwrap();
     assert_eq!(again.recipe().dem(), Some(Path::new("jacksboro.tif")));
 }
 
@@ -194,12 +194,12 @@ fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
         let run = run_recipe(recipe);
         let disk = place.path().join(name);
         for folder in [disk.clone().into(), memory.path("")] {
-            world_folder::export(&run, folder).unwrap();
+            world_folder::write_world(&run, folder).unwrap();
         }
         let (there, here) = (contents(&disk), memory_contents(&memory));
         assert_eq!(there.keys().collect::<Vec<_>>(), here.keys().collect::<Vec<_>>(), "{name}");
         assert!(there == here && here.len() > 6, "{name}");
-        let again = Run::new(world_folder::recipe_of(&disk).unwrap().unwrap());
+        let again = Run::new(world_folder::read_recipe(&disk).unwrap().unwrap());
         assert!(again.is_ok(), "{name}: {:?}", again.err().map(|error| error.to_string()));
     }
     let terrain = Arc::new(build_preset("hills", 48, None));

@@ -7,7 +7,7 @@ use crate::support::{build_preset, shared_preset};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, POOL};
 use thalweg_core::{Field, Height, Terrain};
-use thalweg_render::products::lakes::lakes;
+use thalweg_render::products::lakes::outline_lakes;
 use thalweg_render::products::measure::measure;
 use thalweg_render::products::resample::{reduce, resample};
 use thalweg_render::products::statistics::correlation;
@@ -109,7 +109,7 @@ fn lake_count(terrain: &Terrain) -> usize {
         Some(Cells::Float(depths)) => depths.map(|depth| Height::saturating(f64::from(*depth))),
         _ => Field::new(terrain.grid.size, Height::ZERO),
     };
-    let (found, _) = lakes(terrain, &depths).expect("lakes are found");
+    let (found, _) = outline_lakes(terrain, &depths).expect("lakes are found");
     found.iter().filter(|lake| lake.area > 1e4).count()
 }
 

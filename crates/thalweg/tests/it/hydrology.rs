@@ -26,7 +26,7 @@ fn hills(size: [usize; 2]) -> Terrain {
 }
 
 fn model(settings: &[(&str, f64)]) -> Box<dyn Model> {
-    let mut model = models::find("hydrology").expect("it is listed");
+    let mut model = models::find_model("hydrology").expect("it is listed");
     for (name, value) in settings {
         let value = if *name == "spill" { Written::Whole(*value as i64) } else { Written::Number(*value) };
         model.set("hydrology", name, &value).expect("in range");

@@ -159,7 +159,7 @@ fn a_layer_of_one_name_is_declared_alike_by_all() {
 fn every_role_is_played_by_one_model_and_blends_are_those_of_base_models() {
     for role in [Role::Strokes, Role::Droplets, Role::Springs, Role::Water] {
         let players: Vec<&str> =
-            models::all().filter(|model| model.plays(role)).map(|model| model.about().name).collect();
+            models::all_models().filter(|model| model.plays(role)).map(|model| model.about().name).collect();
         assert_eq!(players, [models::playing(role).expect("its numbers are allowed").about().name], "{role:?}");
     }
     each(|model| {

@@ -40,7 +40,7 @@ fn step(run: &mut Run, times: usize) {
 }
 
 fn set(run: &mut Run, label: &str, parameter: &str, value: &str) -> Result<()> {
-    run.set(label, parameter, &thalweg_core::declare::params::typed(value))
+    run.set(label, parameter, &thalweg_core::declare::params::parse_value(value))
 }
 
 /// Steps until `n` of the stage `label` are taken.

@@ -37,7 +37,7 @@ fn hills(size: [usize; 2]) -> Terrain {
 }
 
 fn model(settings: &[(&str, f64)]) -> Box<dyn Model> {
-    let mut model = models::find("hydrology").expect("it is listed");
+    let mut model = models::find_model("hydrology").expect("it is listed");
     for (name, value) in settings {
         model.set("hydrology", name, &(*value).into()).expect("in range");
     }
@@ -180,7 +180,7 @@ fn hard_beds_stand_as_steps() {
         talus,
     });
     let mut terrain = terrain([120, 80], |i, j| 600.0 - 4.0 * i + 2.0 * libm::sin(0.5 * j));
-    strata::set(&mut terrain, &beds).unwrap();
+    strata::set_strata(&mut terrain, &beds).unwrap();
     let before = terrain.ground.clone();
     run(&*model(&[("drops", 2.0)]), &mut terrain).unwrap();
     // What lies in a hard bed has been dug less.
@@ -205,7 +205,7 @@ fn hard_beds_stand_as_steps() {
 #[test]
 fn a_spring_pours_its_rate_and_feeds_its_stream() {
     let mut terrain = terrain([80, 60], |i, j| 500.0 - 3.0 * i + 2.0 * (j - 30.0).abs());
-    springs::add(&mut terrain, &[Spring { x: 30.5 * CELL, y: 5.5 * CELL, rate: 0.05 }]).unwrap();
+    springs::add_springs(&mut terrain, &[Spring { x: 30.5 * CELL, y: 5.5 * CELL, rate: 0.05 }]).unwrap();
     let settings = [("drops", 8.0), ("batch", 0.1), ("memory", 2.0), ("rain", 0.01)];
     let budget = run(&*model(&[&STILL[..], &settings].concat()), &mut terrain).unwrap();
     let poured = 0.05 * 20.0 * 31_557_600.0;
@@ -215,7 +215,7 @@ fn a_spring_pours_its_rate_and_feeds_its_stream() {
     assert!((runs / 0.05 - 1.0).abs() < 0.15, "{runs} m³/s of 0.05");
     // More than a batch can hold is refused, and named.
     let mut flood = terrain.clone();
-    springs::add(&mut flood, &[Spring { x: 50.0, y: 50.0, rate: 1e7 }]).unwrap();
+    springs::add_springs(&mut flood, &[Spring { x: 50.0, y: 50.0, rate: 1e7 }]).unwrap();
     let error = run(&*model(&[("drops", 0.01), ("batch", 0.001), ("rain", 0.001)]), &mut flood).unwrap_err();
     assert!(error.to_string().contains("springs[2].rate"), "{error}");
 }

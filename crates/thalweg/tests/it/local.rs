@@ -17,8 +17,8 @@ use thalweg_models::models::droplets::Droplets;
 use thalweg_models::models::dunes::Dunes;
 use thalweg_noise::strata::{BedSettings, Beds, Risen, StandingBeds, Strike};
 use thalweg_refine::{
-    Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rules, Sand, needed, refine, refine_with_ledger,
-    tile,
+    Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rules, Sand, needed_window, refine, refine_tile,
+    refine_with_ledger,
 };
 use thalweg_render::products::measure::{MeasureSettings, measure, specs};
 
@@ -388,7 +388,7 @@ fn a_tile_is_the_part_of_the_whole() {
             tiles.truncate(long::or(7, usize::MAX));
             with_threads(threads, || {
                 tiles.par_iter().for_each(|(level, rect)| {
-                    let alone = tile(&frame, &rules, key, &first, *level, *rect).unwrap();
+                    let alone = refine_tile(&frame, &rules, key, &first, *level, *rect).unwrap();
                     let part = wholes[*level as usize].part(*rect).unwrap();
                     assert!(alone == part, "{name}: level {level}, {rect:?}: {}", difference(&alone, &part));
                 });
@@ -429,7 +429,7 @@ fn margins_of_few_sweeps_are_wide_enough() {
             flooded += usize::from(name == "a gorge" && ledger.given[Operator::Floods as usize] > 0);
             for k in 0..144 {
                 let rect = CellRect::new([k / 12 * 8, k % 12 * 8], [5, 7]).grown(0, world);
-                let coarse = first.part(needed(&frame, &rules, 1, rect)).unwrap();
+                let coarse = first.part(needed_window(&frame, &rules, 1, rect)).unwrap();
                 let alone = refine(&frame, &rules, key, &coarse, rect).unwrap();
                 let part = whole.part(rect).unwrap();
                 assert!(alone == part, "{name}, seed {seed}: {rect:?}: {}", difference(&alone, &part));
@@ -453,7 +453,7 @@ fn more_margin_changes_nothing_and_less_is_refused() {
     let (rules, key) =
         (Rules { limit_sweeps: 4, cut_sweeps: 4, water_sweeps: 4, ..Rules::default() }, Key::new(1, "margin"));
     let wanted = CellRect::new([90, 101], [13, 7]);
-    let least = needed(&frame, &rules, 1, wanted);
+    let least = needed_window(&frame, &rules, 1, wanted);
     assert!(least != frame.world(0), "{least:?}");
     let expected = refine(&frame, &rules, key, &first.part(least).unwrap(), wanted).unwrap();
     assert_eq!(refine(&frame, &rules, key, &first, wanted).unwrap(), expected);
@@ -472,7 +472,7 @@ fn what_cannot_be_is_refused() {
     let (_, terrain) = grounds(12, 1).swap_remove(0);
     let (frame, first) = LocalWindow::of(&terrain).unwrap();
     let (rules, key) = (Rules::default(), Key::new(1, "bad"));
-    let ask = |level, rect| tile(&frame, &rules, key, &first, level, rect).unwrap_err().to_string();
+    let ask = |level, rect| refine_tile(&frame, &rules, key, &first, level, rect).unwrap_err().to_string();
     let one = CellRect::new([0, 0], [1, 1]);
     assert!(ask(40, one).starts_with("level = 40: allowed is 0 to 14"), "{}", ask(40, one));
     assert!(ask(u32::MAX, one).starts_with("level = 4294967295"));
@@ -485,7 +485,7 @@ fn what_cannot_be_is_refused() {
     let huge = ask(level, frame.world(level));
     assert!(huge.contains("268435456 cells at most"), "{huge}");
     let bad = Rules { river: 1000, ..rules.clone() };
-    let error = tile(&frame, &bad, key, &first, 1, one).unwrap_err().to_string();
+    let error = refine_tile(&frame, &bad, key, &first, 1, one).unwrap_err().to_string();
     assert_eq!(error, "local.river = 1000: allowed is 2 to 48");
     for bad in [f32::NAN, -1.0, 1e9] {
         assert!(refine(&frame, &Rules { creep: bad, ..rules.clone() }, key, &first, one).is_err());
@@ -499,9 +499,9 @@ fn what_cannot_be_is_refused() {
     let torn = LocalWindow { area: Field::new([3, 3], 1.0), ..first.clone() };
     assert!(refine(&frame, &rules, key, &torn, one).unwrap_err().to_string().starts_with("local.area = 3 × 3 cells"));
     let part = first.part(CellRect::new([2, 2], [4, 4])).unwrap();
-    assert!(tile(&frame, &rules, key, &part, 1, one).unwrap_err().to_string().contains("whole level 0"));
+    assert!(refine_tile(&frame, &rules, key, &part, 1, one).unwrap_err().to_string().contains("whole level 0"));
     // The finest level of all is made like any other.
-    let deep = tile(&frame, &rules, key, &first, level, CellRect::new([100_000, 90_000], [40, 40])).unwrap();
+    let deep = refine_tile(&frame, &rules, key, &first, level, CellRect::new([100_000, 90_000], [40, 40])).unwrap();
     deep.check(&frame).unwrap();
     let mut holes = terrain.clone();
     holes.nodata = Some(Field::new([12, 12], true));
@@ -834,7 +834,7 @@ fn cliffs_get_their_feet_where_the_sea_lies_open() {
     assert!(foot[6] - foot[3] > ramp[6] - ramp[3], "{foot:?} {ramp:?}");
     for k in 0..36 {
         let rect = CellRect::new([k / 6 * 106, k % 6 * 106], [11, 9]).grown(0, world);
-        let coarse = wholes[3].part(needed(&frame, &with, 4, rect)).unwrap();
+        let coarse = wholes[3].part(needed_window(&frame, &with, 4, rect)).unwrap();
         let alone = refine(&frame, &with, key, &coarse, rect).unwrap();
         let part = cut.part(rect).unwrap();
         assert!(alone == part, "{rect:?}: {}", difference(&alone, &part));
@@ -862,7 +862,7 @@ fn droplets_run_on_local_levels_and_all_water_arrives() {
         assert!(moved[1] > 0.01 && moved[0] > 0.0 && moved[1] < 30.0, "{name}: {moved:?} m");
         for k in 0..36 {
             let rect = CellRect::new([k / 6 * 13, k % 6 * 13], [9, 7]).grown(0, world);
-            let coarse = first.part(needed(&frame, &with, 1, rect)).unwrap();
+            let coarse = first.part(needed_window(&frame, &with, 1, rect)).unwrap();
             let alone = refine(&frame, &with, key, &coarse, rect).unwrap();
             let part = whole.part(rect).unwrap();
             assert!(alone == part, "{name}: {rect:?}: {}", difference(&alone, &part));
@@ -1047,7 +1047,7 @@ fn a_local_build_is_like_the_global_one() {
         let global = build_preset(name, 512, Some(seed));
         let (frame, first) = LocalWindow::bent(&shared_preset(name, 128, Some(seed)), &Rules::default()).unwrap();
         let rules = preset_recipe(name, 128, Some(seed)).local(frame.cell).rules;
-        let window = wholes(&frame, &rules, thalweg_refine::key(seed), &first, 2).pop().unwrap();
+        let window = wholes(&frame, &rules, thalweg_refine::refinement_key(seed), &first, 2).pop().unwrap();
         let local = Terrain { ground: window.ground, ..Terrain::new(global.grid.clone()) };
         let [global, local] = [&global, &local].map(|terrain| measure(terrain, &MeasureSettings::default()).unwrap());
         for measured in LIKE {

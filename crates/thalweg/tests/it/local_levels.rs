@@ -144,7 +144,7 @@ fn keys_are_read_written_and_refused() {
         let again = Recipe::parse(&recipe.to_toml()).unwrap();
         assert_eq!((again.levels(), again.hash()), (recipe.levels(), recipe.hash()));
     }
-    let plain = presets::find("alpine").unwrap();
+    let plain = presets::find_preset("alpine").unwrap();
     assert!(!plain.to_toml().contains("beyond =") && !plain.to_toml().contains("local_from"));
     let refused = |cells: usize, more: &str| {
         Recipe::parse(&text(cells, more)).and_then(|recipe| Run::new(recipe).map(drop)).unwrap_err().to_string()
@@ -175,7 +175,7 @@ fn keys_are_read_written_and_refused() {
 /// What a recipe's stages say of local levels.
 #[test]
 fn rules_come_of_the_stages() {
-    let alpine = presets::find("alpine").unwrap();
+    let alpine = presets::find_preset("alpine").unwrap();
     let local = alpine.local(30.0);
     assert_eq!(local.runoff, 0.8);
     assert!((local.rules.exponent - 0.4).abs() < 1e-6 && (local.rules.roughness - 0.18).abs() < 1e-6);
@@ -185,7 +185,7 @@ fn rules_come_of_the_stages() {
     gentle.stages[1].muted = true;
     assert_eq!(gentle.local(30.0).rules.limit, Rules::default().limit);
     // Operators of a stage's own join unless it is muted.
-    let mut drowned = presets::find("archipelago").unwrap();
+    let mut drowned = presets::find_preset("archipelago").unwrap();
     let waves = drowned.stage_of("waves").unwrap();
     assert!(!drowned.local(30.0).rules.joins.is_empty());
     drowned.stages[waves].muted = true;
@@ -196,7 +196,7 @@ fn rules_come_of_the_stages() {
         assert!(recipe.local_forms().iter().any(|(_, form)| form.is_some()), "{} has no local form", recipe.name);
     }
     // Every model's local form holds over the whole range of its parameters.
-    for mut model in thalweg_models::models::all() {
+    for mut model in thalweg_models::models::all_models() {
         let owner = model.about().name;
         for param in model.declared() {
             let thalweg_core::declare::params::ParamKind::Number { min, max } = param.kind else { continue };
@@ -215,7 +215,7 @@ fn rules_come_of_the_stages() {
 /// Land without pits: from every cell the way goes down to the rim, on the written heights alone.
 #[test]
 fn a_local_build_drains() {
-    let mut recipe = presets::find("hills").unwrap();
+    let mut recipe = presets::find_preset("hills").unwrap();
     recipe.cells = long::or(256, 1024);
     recipe.set_beyond(Beyond::Local { from: LocalFrom::Cells(64) }).unwrap();
     let terrain = build(&recipe);
@@ -244,7 +244,7 @@ fn a_local_build_drains() {
 #[test]
 fn the_global_level_is_as_fine_as_stages_ask_for() {
     let local = |name: &str, cells: usize, from: LocalFrom| {
-        let mut recipe = Recipe { cells, ..presets::find(name).unwrap() };
+        let mut recipe = Recipe { cells, ..presets::find_preset(name).unwrap() };
         recipe.set_beyond(Beyond::Local { from }).unwrap();
         recipe
     };

@@ -94,7 +94,7 @@ fn steps(metres: &Field<f64>, axis: usize) -> [f64; 2] {
 #[test]
 fn what_base_models_lay_meets_itself() {
     let size = [96, 130];
-    for model in models::all().filter(|model| model.about().family == Family::Base && model.about().loops) {
+    for model in models::all_models().filter(|model| model.about().family == Family::Base && model.about().loops) {
         let name = model.about().name;
         let laid = |looped: [bool; 2]| {
             let mut terrain = Terrain::new(grid(size, 40.0, looped));
@@ -120,12 +120,12 @@ fn what_base_models_lay_meets_itself() {
 
 #[test]
 fn recipes_say_which_sides_are_looped() {
-    let text = presets::find("textbook").unwrap().to_toml();
+    let text = presets::find_preset("textbook").unwrap().to_toml();
     assert!(text.contains("east = \"looped\""), "{text}");
     let again = Recipe::parse(&text).unwrap();
     assert_eq!(again.edges, edges([false, true]));
     assert_eq!(again.to_toml(), text);
-    let schema = thalweg_sim::recipe::schema(&models::Models::default());
+    let schema = thalweg_sim::recipe::recipe_schema(&models::Models::default());
     assert!(schema.to_string().contains("\"looped\""));
 
     let recipe = |edges: &str, rest: &str| format!("extent = [4000.0, 3000.0]\ncells = 80\nedges = {edges}\n{rest}");
@@ -159,7 +159,7 @@ fn recipes_say_which_sides_are_looped() {
     let world = World::open(&Recipe::parse(&recipe(x, "")).unwrap()).err().unwrap().to_string();
     assert!(world.contains("east and west looped"), "{world}");
     let mut terrain = Terrain::new(grid([20, 30], 10.0, [false, true]));
-    let model = models::find("thermal").unwrap();
+    let model = models::find_model("thermal").unwrap();
     let error = tiles::sweep(&*model, &mut terrain, Key::ZERO, 10).unwrap_err().to_string();
     assert!(error.contains("east and west looped"), "{error}");
 }
@@ -167,7 +167,7 @@ fn recipes_say_which_sides_are_looped() {
 #[test]
 fn a_looped_world_is_built_in_levels_and_goes_on_from_a_checkpoint() {
     let recipe = |threads: usize| {
-        let mut recipe = presets::find("textbook").unwrap();
+        let mut recipe = presets::find_preset("textbook").unwrap();
         recipe.cells = 96;
         recipe.set_coarsest(Coarsest::Cells(24)).unwrap();
         for stage in recipe.stages.iter_mut().filter(|stage| stage.label == "balance") {
@@ -187,7 +187,7 @@ fn a_looped_world_is_built_in_levels_and_goes_on_from_a_checkpoint() {
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("half.thalweg");
-    let mut short = presets::find("textbook").unwrap();
+    let mut short = presets::find_preset("textbook").unwrap();
     short.cells = 48;
     short.set_coarsest(Coarsest::None).unwrap();
     short.stages[1].model.set("stream_power", "years", &2e6.into()).unwrap();
@@ -258,7 +258,7 @@ fn line(points: impl Iterator<Item = [f64; 2]> + Clone) -> [f64; 3] {
 fn the_textbook_s_land_is_that_of_theory() {
     // As it comes (n = 1), and with another law: θ = m/n = 0.3, k = (U/K)^(1/n).
     for [m, n, erodibility] in [[0.5, 1.0, 5e-6], [0.45, 1.5, 5e-6]] {
-        let mut recipe = presets::find("textbook").unwrap();
+        let mut recipe = presets::find_preset("textbook").unwrap();
         recipe.cells = 128;
         recipe.set_coarsest(Coarsest::None).unwrap();
         let stage = &mut recipe.stages[1];

@@ -147,7 +147,7 @@ fn drawn(param: &Param, (how, u): (How, f64)) -> Value {
 
 /// The model of that name with a case's parameters; what contradicts the grid is at its default.
 fn model(name: &str, case: &Case, grid: &Grid) -> Option<Box<dyn Model>> {
-    let mut model = models::find(name).expect("it is listed");
+    let mut model = models::find_model(name).expect("it is listed");
     for (param, draw) in model.declared().iter().zip(&case.draws) {
         let value = drawn(param, *draw);
         model.set(name, param.name, &value.into()).expect("a value in range is taken");
@@ -284,7 +284,7 @@ fn check(name: &str, case: &Case) -> Result<(), TestCaseError> {
 #[test]
 fn ground_after_is_ground_before_and_the_ledger_for_every_model_and_any_land() {
     let mut flaws = Vec::new();
-    for name in models::all().map(|model| model.about().name) {
+    for name in models::all_models().map(|model| model.about().name) {
         if std::env::var("THALWEG_ONLY").is_ok_and(|only| only != name) {
             continue;
         }

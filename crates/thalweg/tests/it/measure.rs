@@ -6,7 +6,7 @@ use crate::support::{elevation_model_path, terrain_on, with_threads};
 use thalweg_core::base::rng::Key;
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::{Land, accumulate, d8, downstream, fill};
-use thalweg_render::products::measure::{MeasureSettings, Measures, measure, sheet, specs};
+use thalweg_render::products::measure::{MeasureSettings, Measures, draw_measures, measure, specs};
 
 /// Ground of the given heights in metres over metres eastward and northward of the south-west cell.
 fn terrain(size: [usize; 2], cell: f64, z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
@@ -155,7 +155,7 @@ fn what_cannot_be_had_is_missing_with_a_reason() {
         }
         let points = found.curves.iter().flat_map(|curve| curve.points.iter().flatten());
         assert!(points.copied().all(f64::is_finite));
-        let drawing = sheet(&[("<&>", &found)]);
+        let drawing = draw_measures(&[("<&>", &found)]);
         assert!(drawing.ends_with("</svg>\n") && drawing.contains("&lt;&amp;&gt;") && !drawing.contains("NaN"));
         assert!(!drawing.contains("inf"));
         assert!(serde_json::to_string(&found).unwrap().contains("\"measures\""));

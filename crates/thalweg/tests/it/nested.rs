@@ -6,13 +6,13 @@ use thalweg_flow::depressions::{Depression, Hierarchy};
 use thalweg_flow::{FlowGraph, Land};
 use thalweg_io::atomic;
 use thalweg_io::depression_file::DepressionFile;
-use thalweg_render::products::lakes::lakes;
-use thalweg_render::products::nested::{NestedDepression, nested};
+use thalweg_render::products::lakes::outline_lakes;
+use thalweg_render::products::nested::{NestedDepression, nested_depressions};
 
 fn tree(terrain: &Terrain) -> Vec<NestedDepression> {
     let land = Land::of(terrain);
     let (filled, directions) = FlowGraph::new(&land).into_parts();
-    nested(&land, &filled, &directions).unwrap()
+    nested_depressions(&land, &filled, &directions).unwrap()
 }
 
 /// A row of heights in metres, open to west and east alone, with cells of 10 m.
@@ -165,7 +165,7 @@ fn the_last_of_each_lake_is_the_lake() {
         });
         let rows = tree(&terrain);
         let depths = FlowGraph::new(&Land::of(&terrain)).depths(&terrain.ground);
-        let (lakes, numbers) = lakes(&terrain, &depths).unwrap();
+        let (lakes, numbers) = outline_lakes(&terrain, &depths).unwrap();
         let wholes: Vec<&NestedDepression> = rows.iter().filter(|one| one.parent.is_none()).collect();
         assert_eq!(wholes.len(), lakes.len());
         for (one, lake) in wholes.iter().zip(&lakes) {
@@ -191,7 +191,7 @@ fn sizes_that_differ_are_refused() {
     let terrain = row(&[3, 1, 2]);
     let land = Land::of(&terrain);
     let (filled, directions) = FlowGraph::new(&land).into_parts();
-    assert!(nested(&land, &Field::new([2, 2], Height(0)), &directions).is_err());
+    assert!(nested_depressions(&land, &Field::new([2, 2], Height(0)), &directions).is_err());
     let other = FlowGraph::new(&Land::of(&row(&[1, 2]))).into_parts().1;
-    assert!(nested(&land, &filled, &other).unwrap_err().to_string().contains("1 × 2"));
+    assert!(nested_depressions(&land, &filled, &other).unwrap_err().to_string().contains("1 × 2"));
 }

@@ -12,7 +12,7 @@ use thalweg_models::models::{Models, manual};
 use thalweg_render::pictures::ramps::Ramp;
 use thalweg_render::products::overlay::{Colours, Overlay};
 use thalweg_sim::laws::LAWS;
-use thalweg_sim::recipe::{Recipe, schema};
+use thalweg_sim::recipe::{Recipe, recipe_schema};
 use thalweg_sim::run::Run;
 
 #[path = "../../examples/own_model.rs"]
@@ -58,8 +58,8 @@ fn a_recipe_knows_it_by_the_list_alone() {
     let problem = Recipe::parse(RECIPE).err().expect("it is none of the library's").to_string();
     assert!(problem.contains("unknown model `terraces`"), "{problem}");
     assert!(Recipe::parse_with(RECIPE, &models()).is_ok());
-    let text = schema(&models()).to_string();
-    assert!(text.contains("\"terraces\"") && !schema(&Models::default()).to_string().contains("\"terraces\""));
+    let text = recipe_schema(&models()).to_string();
+    assert!(text.contains("\"terraces\"") && !recipe_schema(&Models::default()).to_string().contains("\"terraces\""));
 }
 
 #[test]
@@ -201,8 +201,9 @@ fn a_layer_of_its_own_is_treated_as_it_is_declared() {
 
     // A world's folder and a checkpoint give it back, whose reader knows the model.
     let folder = tempfile::tempdir().expect("a folder");
-    world_folder::export(&run, folder.path()).expect("it is written");
-    let (read, _) = world_folder::read_with(folder.path(), &Default::default(), &models).expect("it is read");
+    world_folder::write_world(&run, folder.path()).expect("it is written");
+    let (read, _) =
+        world_folder::read_world_with_models(folder.path(), &Default::default(), &models).expect("it is read");
     assert_eq!((&read.layers[MUD.name], read.solid()), (made, run.terrain().solid()));
     let path = folder.path().join("run.thalweg");
     run.save(&path, &Value::Null).expect("it is saved");

@@ -167,7 +167,7 @@ fn spelt_out_it_is_the_same_recipe() {
 
 #[test]
 fn every_model_comes_back_with_every_parameter() {
-    for mut model in models::all() {
+    for mut model in models::all_models() {
         let name = model.about().name;
         for param in model.declared() {
             let other = match param.kind {
@@ -180,7 +180,7 @@ fn every_model_comes_back_with_every_parameter() {
         }
         // The upper half of seeds is beyond TOML's numbers as they stand.
         for seed in [0, 1, u64::MAX, 1 << 63] {
-            let mut recipe = Recipe::single(models::find(name).unwrap(), seed);
+            let mut recipe = Recipe::single(models::find_model(name).unwrap(), seed);
             for param in model.declared() {
                 let value = model.get(param.name).unwrap().into();
                 recipe.stages[0].model.set(name, param.name, &value).unwrap();
@@ -205,14 +205,14 @@ fn known(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn editors_are_told_of_what_is_read() {
-    let schema = recipe::schema(&models::Models::default());
+    let schema = recipe::recipe_schema(&models::Models::default());
     let keys = |of: &serde_json::Value| -> BTreeSet<String> {
         of["properties"].as_object().expect("a table").keys().cloned().collect()
     };
     assert_eq!(keys(&schema), known("nosuch = 1"));
     let stages = schema["properties"]["stage"]["items"]["oneOf"].as_array().expect("a stage of each model");
-    assert_eq!(stages.len(), models::all().count());
-    for (stage, model) in stages.iter().zip(models::all()) {
+    assert_eq!(stages.len(), models::all_models().count());
+    for (stage, model) in stages.iter().zip(models::all_models()) {
         let name = model.about().name;
         let refused = refusal(&format!("extent = [1, 1]\n[[stage]]\nmodel = \"{name}\"\nlabl = \"a\""));
         assert!(refused.contains("stage 1: unknown parameter `labl`; did you mean `label`"), "{refused}");
@@ -326,7 +326,7 @@ proptest! {
         finest in 0.0..=1e8f64,
         scale in prop::option::of([any::<i32>(), any::<i32>()]),
     ) {
-        let mut recipe = Recipe::single(models::find("droplets").unwrap(), seed);
+        let mut recipe = Recipe::single(models::find_model("droplets").unwrap(), seed);
         let [name, about, label, path] = words;
         (recipe.name, recipe.about, recipe.stages[0].label) = (name, about, label);
         if kind[2] % 3 == 0 {
@@ -372,7 +372,7 @@ proptest! {
 /// The label is a seed: worlds with droplets by hand would change with it.
 #[test]
 fn a_stage_of_strokes_draws_the_numbers_that_it_always_drew() {
-    let stage = |label: &str| recipe::Stage::new(label, models::find("manual").unwrap());
+    let stage = |label: &str| recipe::Stage::new(label, models::find_model("manual").unwrap());
     assert_eq!(stage("manual").key(7), Key::new(7, "hands"));
     assert_eq!(stage("another").key(7), Key::new(7, "another"));
 }

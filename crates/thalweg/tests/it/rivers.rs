@@ -14,10 +14,12 @@ use thalweg_io::terrain::{LoadOptions, load};
 use thalweg_models::model::{Model, Tick};
 use thalweg_models::models::river_network::{Method, RiverNetwork};
 use thalweg_noise::given::springs;
-use thalweg_rivers::check::check;
+use thalweg_rivers::check::check_river_files;
 use thalweg_rivers::sampled::{self, Sampling};
 use thalweg_rivers::waypoints::MouthPlace;
-use thalweg_rivers::{Carved, Design, Mouth, Network, Pass, ReachEnd, River, RiverKind, Site, Source, carve, plan};
+use thalweg_rivers::{
+    Carved, Design, Mouth, Network, Pass, ReachEnd, River, RiverKind, Site, Source, carve_rivers, plan_rivers,
+};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::recipe::tables::Tables;
 
@@ -53,8 +55,8 @@ fn real_network(catchment: f64) -> Network {
 }
 
 fn made_for(site: &Site<'_>, design: &Design) -> (Network, Carved) {
-    let mut network = plan(site, design, Key::new(1, "rivers")).unwrap();
-    let carved = carve(site, design, &mut network);
+    let mut network = plan_rivers(site, design, Key::new(1, "rivers")).unwrap();
+    let carved = carve_rivers(site, design, &mut network);
     hold(site, &network, &carved);
     for river in &network.rivers {
         let [_, cols] = network.size;
@@ -87,7 +89,7 @@ fn checked(terrain: &Terrain, network: &Network, carved: &Carved) -> Vec<String>
     let folder = tempfile::tempdir().unwrap();
     let after = Terrain { ground: carved.ground.clone(), ..terrain.clone() };
     save_network(folder.path(), &after, network, carved, Some(-9999.0)).unwrap();
-    let checks = check(&read_network(folder.path()).unwrap());
+    let checks = check_river_files(&read_network(folder.path()).unwrap());
     let bad = checks.into_iter().filter(|check| !check.holds());
     bad.map(|check| format!("{}: {} of {}: {:?}", check.name, check.good, check.count, check.first)).collect()
 }
@@ -315,8 +317,8 @@ fn levees_stand_beside_gentle_rivers_where_they_are_asked_for() {
     let with = Design { levees: 0.5, ..without.clone() };
     let (bare, plain) = made(&terrain, &without);
     let site = Site::of(Land::of(&terrain));
-    let mut network = plan(&site, &with, Key::new(1, "rivers")).unwrap();
-    let carved = carve(&site, &with, &mut network);
+    let mut network = plan_rivers(&site, &with, Key::new(1, "rivers")).unwrap();
+    let carved = carve_rivers(&site, &with, &mut network);
     assert!(network == bare && carved.river == plain.river && carved.water == plain.water, "the same rivers");
     let stretches: Vec<_> = network.rivers.iter().flat_map(|river| river.vertices.windows(2)).collect();
     let (mut raised, mut over) = (0, 0);
@@ -346,14 +348,14 @@ fn levees_stand_beside_gentle_rivers_where_they_are_asked_for() {
     // Of torrents and steep rivers there are none.
     let steep = coast(0.05);
     let site = Site::of(Land::of(&steep));
-    let mut network = plan(&site, &with, Key::new(1, "rivers")).unwrap();
-    let carved = carve(&site, &with, &mut network);
+    let mut network = plan_rivers(&site, &with, Key::new(1, "rivers")).unwrap();
+    let carved = carve_rivers(&site, &with, &mut network);
     assert_eq!(carved, made(&steep, &without).1);
     // And none where the ground is protected.
     let protect = Field::new(terrain.grid.size, 1.0);
     let site = Site { protect: Some(&protect), ..Site::of(Land::of(&terrain)) };
-    let mut network = plan(&site, &with, Key::new(1, "rivers")).unwrap();
-    let carved = carve(&site, &with, &mut network);
+    let mut network = plan_rivers(&site, &with, Key::new(1, "rivers")).unwrap();
+    let carved = carve_rivers(&site, &with, &mut network);
     assert_eq!(carved, made_for(&site, &without).1);
 }
 
@@ -434,8 +436,8 @@ fn every_check_holds_where_one_once_did_not() {
         ));
         terrain.grid.edges = if closed { CLOSED } else { terrain.grid.edges };
         let site = Site::of(Land::of(&terrain));
-        let mut network = plan(&site, &design, Key::new(1, "river_network")).unwrap();
-        let carved = carve(&site, &design, &mut network);
+        let mut network = plan_rivers(&site, &design, Key::new(1, "river_network")).unwrap();
+        let carved = carve_rivers(&site, &design, &mut network);
         hold(&site, &network, &carved);
         assert_eq!((checked(&terrain, &network, &carved), network.met), (vec![], 0), "{seed}: {what}");
         if closed {
@@ -445,7 +447,7 @@ fn every_check_holds_where_one_once_did_not() {
     }
 }
 
-/// Lines, rasters, ribbons and ground of one network told by one another, from what [`carve`] gives: as `tests/interop` does from the files.
+/// Lines, rasters, ribbons and ground of one network told by one another, from what [`carve_rivers`] gives: as `tests/interop` does from the files.
 fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str) {
     let cols = network.size[1];
     for (number, river) in network.rivers.iter().enumerate() {
@@ -530,7 +532,7 @@ fn the_checks_find_what_is_wrong() {
     let fails = |name: &str, spoil: &dyn Fn(&mut thalweg_rivers::check::RiverFiles)| {
         let mut survey = whole.clone();
         spoil(&mut survey);
-        let checks = check(&survey);
+        let checks = check_river_files(&survey);
         let found = checks.iter().find(|check| check.name == name).unwrap();
         assert!(!found.holds() && found.first.is_some() && found.percent() < 100.0, "{name}");
     };
@@ -696,7 +698,7 @@ fn bad_input_is_refused_or_harmless() {
     let cone = land([40, 40], Some(0.0), |i, j| 15.0 - (i - 20.0).abs() - (j - 20.0).abs());
     let site = Site::of(Land::of(&cone));
     let refused = |site: &Site<'_>, design: &Design, word: &str| {
-        let error = plan(site, design, Key::ZERO).unwrap_err().to_string();
+        let error = plan_rivers(site, design, Key::ZERO).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     };
     refused(

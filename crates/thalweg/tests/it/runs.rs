@@ -122,7 +122,7 @@ fn masks_come_from_files_scaled() {
     let mask = Field::generate([30, 40], |_, j| Height::saturating(if j < 20 { 5.0 } else { 25.0 }));
     let path = folder.path().join("mask.tif");
     save(&path, &Terrain::from_ground(grid.clone(), mask).unwrap(), &SaveOptions::default()).unwrap();
-    let mut recipe = Recipe::single(models::find("droplets").unwrap(), 3);
+    let mut recipe = Recipe::single(models::find_model("droplets").unwrap(), 3);
     let source = "[[stage]]\nmodel = 'droplets'\nwear = true\ncount = 2000\nlayers = { hardness = { file = 'mask.tif', scale = [10, 20] } }";
     recipe.stages = Recipe::parse(&format!("extent = [1, 1]\n{source}")).unwrap().stages;
     recipe.folder = folder.path().into();
@@ -304,7 +304,7 @@ fn a_run_over_a_given_terrain_is_taken_up_without_its_source() {
     // A single model over a caller's terrain has neither extent nor file; its checkpoint has the terrain.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state");
-    let recipe = Recipe::single(models::find("droplets").unwrap(), u64::MAX);
+    let recipe = Recipe::single(models::find_model("droplets").unwrap(), u64::MAX);
     let ground = Field::generate([40, 30], |i, j| Height::saturating((i * i) as f64 + 3.0 * j as f64));
     let terrain = Terrain::from_ground(Grid::new([40, 30], 5.0).unwrap(), ground).unwrap();
     let mut run = Run::over(recipe, terrain).unwrap();
@@ -323,7 +323,7 @@ fn a_georeference_comes_back_to_the_bit() {
     let mut grid = Grid::new([2, 2], 30.0).unwrap();
     let transform = Some([386_813.655_454_263_5, 30.0, 0.0, 3_806_117.827_628_375_5, 0.0, -30.0]);
     grid.georeference = Some(Georeference { transform, ..Georeference::default() });
-    let run = Run::over(Recipe::single(models::find("thermal").unwrap(), 1), Terrain::new(grid)).unwrap();
+    let run = Run::over(Recipe::single(models::find_model("thermal").unwrap(), 1), Terrain::new(grid)).unwrap();
     run.save(&file, &serde_json::Value::Null).unwrap();
     let (resumed, _) = Run::resume(&file).unwrap();
     assert_eq!(resumed.terrain().grid, run.terrain().grid);
@@ -340,7 +340,7 @@ fn factors_that_are_no_numbers_hold_nothing_back() {
             if let Some(factor) = factor {
                 terrain.insert(&HARDNESS, Cells::Float(Field::new(size, factor))).unwrap();
             }
-            let run = finished(Run::over(Recipe::single(models::find(name).unwrap(), 1), terrain).unwrap());
+            let run = finished(Run::over(Recipe::single(models::find_model(name).unwrap(), 1), terrain).unwrap());
             run.terrain().fingerprints()["ground"].clone()
         };
         assert_eq!(run(Some(f32::NAN)), run(None), "{name}");

@@ -9,7 +9,7 @@ use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_io::terrain::save_layer;
 use thalweg_models::model::Model;
 use thalweg_models::models::soils::Soils;
-use thalweg_noise::given::soils::{Bed, Ground, SOILS, STRATA, Soil, add, kinds, soil, strata};
+use thalweg_noise::given::soils::{Bed, Ground, SOILS, STRATA, Soil, add_soils, kinds, soil, strata};
 use thalweg_sim::recipe::{self, Recipe};
 use thalweg_sim::run::{Run, tiles};
 
@@ -147,7 +147,7 @@ fn tables_go_to_models_that_keep_them() {
     assert!(with("distance = 100", "tables = { strata = [] }").contains("none exist"));
     assert!(with("], strata", "], springs = [], strata").contains("unknown input table `springs`"));
     assert!(with("hardness = 0.25", "hardness = 2").contains("strata[2].hardness = 2: allowed is 0 to 1"));
-    let schema = recipe::schema(&thalweg_models::models::Models::default());
+    let schema = recipe::recipe_schema(&thalweg_models::models::Models::default());
     let stages = schema["properties"]["stage"]["items"]["oneOf"].as_array().unwrap();
     let tables = |title: &str| {
         let stage = stages.iter().find(|stage| stage["title"] == title).unwrap();
@@ -167,10 +167,13 @@ fn tables_go_to_models_that_keep_them() {
 fn tiles_do_not_multiply_tables_without_places() {
     let land = Field::generate([90, 120], |i, j| Height::saturating((i * 3 % 50 + j) as f64));
     let mut terrain = Terrain::from_ground(Grid::new([90, 120], 15.0).unwrap(), land).unwrap();
-    let kind = thalweg_noise::given::soils::KINDS[2].1;
-    add(&mut terrain, &[Soil { name: "ash".into(), kind }]).unwrap();
-    thalweg_noise::given::soils::strata::set(&mut terrain, &[Bed { thickness: 9.0, hardness: 0.5, talus: 45.0 }])
-        .unwrap();
+    let kind = thalweg_noise::given::soils::SOIL_KINDS[2].1;
+    add_soils(&mut terrain, &[Soil { name: "ash".into(), kind }]).unwrap();
+    thalweg_noise::given::soils::strata::set_strata(
+        &mut terrain,
+        &[Bed { thickness: 9.0, hardness: 0.5, talus: 45.0 }],
+    )
+    .unwrap();
     let model = Soils { basin: 300.0, depth: 2.0, ..Soils::default() };
     let (mut whole, key) = (terrain.clone(), Key::new(1, "soils"));
     let tick = thalweg_models::model::Tick { key, step: 0 };

@@ -395,7 +395,7 @@ fn a_muted_stage_is_as_if_it_were_not_there() {
 fn every_tool_is_declared() {
     let tools: Vec<Tool> = Tool::all().collect();
     assert_eq!(tools.len(), 9);
-    let schema = thalweg_sim::recipe::schema(&thalweg_models::models::Models::default());
+    let schema = thalweg_sim::recipe::recipe_schema(&thalweg_models::models::Models::default());
     let known = schema["$defs"]["strokes"]["items"]["oneOf"].as_array().unwrap();
     for (tool, schema) in tools.iter().zip(known) {
         assert!(tool.meaning().ends_with('.') && Tool::named(tool.name()) == Some(*tool));
@@ -412,7 +412,7 @@ fn every_tool_is_declared() {
 #[test]
 fn the_ledger_closes_whatever_model_is_at_work() {
     let mut models = 0;
-    for model in thalweg_models::models::all().filter(|model| model.about().needs.is_empty()) {
+    for model in thalweg_models::models::all_models().filter(|model| model.about().needs.is_empty()) {
         let name = model.about().name;
         let key = Key::new(9, name);
         let size = [40, 50];

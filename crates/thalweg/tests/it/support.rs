@@ -48,7 +48,7 @@ pub fn run_recipe(recipe: Recipe) -> Run {
 
 /// Returns the recipe of a preset for `cells` cells on the longer side. `seed` replaces the preset's own seed.
 pub fn preset_recipe(name: &str, cells: usize, seed: Option<u64>) -> Recipe {
-    let recipe = presets::find(name).unwrap();
+    let recipe = presets::find_preset(name).unwrap();
     Recipe { cells, seed: seed.unwrap_or(recipe.seed), ..recipe }
 }
 

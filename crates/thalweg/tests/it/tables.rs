@@ -48,7 +48,7 @@ fn left(model: &dyn Model) -> Vec<(String, Terrain, u32)> {
 fn a_spoilt_column_is_named() {
     let mut read = BTreeSet::new();
     for name in ["droplets", "dunes", "hydrology", "trees"] {
-        let model = models::find(name).unwrap();
+        let model = models::find_model(name).unwrap();
         for (name, terrain, step) in left(&*model) {
             let table = &terrain.tables[&name];
             for (k, (column, unit, values)) in table.columns.iter().enumerate() {

@@ -8,7 +8,7 @@ use thalweg_models::rocks::Rock;
 use thalweg_render::pictures::light::{Sun, hillshade};
 use thalweg_render::products::normals::Depth;
 use thalweg_render::products::slope::gradient;
-use thalweg_render::products::textures::maps::flow;
+use thalweg_render::products::textures::maps::flow_map;
 use thalweg_render::products::textures::{
     COUNT, GroundCover, MATERIALS, Material, SeenFrom, TextureOptions, TextureRules, Textures, least_river,
 };
@@ -34,7 +34,7 @@ fn dominant(cover: &GroundCover) -> [f64; COUNT] {
 fn each_material_covers_a_hundredth_of_some_preset_and_lies_where_it_should() {
     let mut most = [0f64; COUNT];
     for (preset, cells) in [("alpine", 192), ("fjords", 128), ("desert", 256), ("badlands", 128)] {
-        let (terrain, recipe) = (shared_preset(preset, cells, None), presets::find(preset).unwrap());
+        let (terrain, recipe) = (shared_preset(preset, cells, None), presets::find_preset(preset).unwrap());
         let rules = &recipe.textures;
         let cover = GroundCover::of(&terrain, rules, recipe.rock).unwrap();
         let shares = dominant(&cover);
@@ -107,7 +107,7 @@ fn weights_sum_to_the_whole_and_nothing_lies_where_there_is_no_data() {
 #[test]
 fn albedo_has_no_light_in_it() {
     // Correlation of n independent pairs has a standard error of 1/√n; waves of 100 m in 10 km are 10 000 of them, broad ones fewer.
-    let (terrain, recipe) = (shared_preset("alpine", 256, None), presets::find("alpine").unwrap());
+    let (terrain, recipe) = (shared_preset("alpine", 256, None), presets::find_preset("alpine").unwrap());
     let cover = GroundCover::of(&terrain, &recipe.textures, recipe.rock).unwrap();
     let (albedo, _) = cover.albedo(SeenFrom::Ground);
     let light = hillshade(&terrain.metres(), [terrain.grid.cell as f32; 2], Sun::default(), 1.0);
@@ -196,7 +196,7 @@ fn flow_goes_with_the_water_but_never_up_the_ground() {
         for (spec, part) in [(&MOMENTUM_X, east), (&MOMENTUM_Y, south)] {
             terrain.insert(spec, Cells::Float(Field::new(size, part))).unwrap();
         }
-        flow(terrain, 0.3)[(9, 9)]
+        flow_map(terrain, 0.3)[(9, 9)]
     };
     // Down the slope, or aslant.
     assert_eq!(toward(&mut terrain, 0.0, 0.0)[..2], [0.0, 1.0]);

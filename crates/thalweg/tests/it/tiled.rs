@@ -12,7 +12,7 @@ use thalweg_flow::streams::to_esri_codes;
 use thalweg_io::features::save_lakes;
 use thalweg_io::lake_file::LakeFile;
 use thalweg_io::{LoadOptions, Samples, atomic, load};
-use thalweg_render::products::lakes::lakes;
+use thalweg_render::products::lakes::outline_lakes;
 use thalweg_tiled::memory::drain_in_memory;
 use thalweg_tiled::{LayerRead, TileInput, TileLayer, drainage};
 
@@ -27,7 +27,7 @@ fn expected(terrain: &Terrain, survey: &Survey) -> BTreeMap<TileLayer, Samples> 
         let heights = field.as_slice().iter().enumerate();
         Samples::I32(heights.map(|(k, height)| if void(k) { i32::MIN } else { height.0 }).collect())
     };
-    let (_, numbers) = lakes(terrain, &survey.lake_depth).unwrap();
+    let (_, numbers) = outline_lakes(terrain, &survey.lake_depth).unwrap();
     let depths = survey.lake_depth.as_slice().iter().map(|depth| depth.0).collect();
     BTreeMap::from([
         (TileLayer::Height, heights(&terrain.ground)),
@@ -47,7 +47,7 @@ fn compare(name: &str, terrain: &Terrain, options: &SurveyOptions, sides: &[usiz
     let options = &SurveyOptions { depressions: true, ..options.clone() };
     let survey = Survey::of(terrain, options, |_| {}).unwrap();
     let expected = expected(terrain, &survey);
-    let (known, _) = lakes(terrain, &survey.lake_depth).unwrap();
+    let (known, _) = outline_lakes(terrain, &survey.lake_depth).unwrap();
     let cols = terrain.grid.cols();
     for side in sides {
         let key = Key::new(*side as u64, name);

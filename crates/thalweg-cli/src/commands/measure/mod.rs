@@ -12,7 +12,7 @@ use thalweg_io::apart::apart;
 use thalweg_io::atomic::atomic;
 use thalweg_io::output;
 use thalweg_render::products::agreement::{Agreement, agreement};
-use thalweg_render::products::measure::{MeasureSettings, Measures, measure as measured, sheet};
+use thalweg_render::products::measure::{MeasureSettings, Measures, draw_measures, measure as measured};
 
 use self::table::{agreed, beside, table};
 use crate::args;
@@ -47,7 +47,7 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
     let titles: Vec<String> = files.iter().map(|file| title(file)).collect();
     if let Some(plot) = &args.plot {
         let named: Vec<(&str, &Measures)> = titles.iter().map(String::as_str).zip(&found).collect();
-        let drawing = sheet(&named);
+        let drawing = draw_measures(&named);
         atomic(plot, |file| file.write_all(drawing.as_bytes()).map_err(Error::io(plot, "write")))?;
     }
     told(&files, &titles, &found, same.as_ref(), args.explain, voice)

@@ -2,7 +2,7 @@
 
 use crate::models::droplets::{DEPOSIT, Rules, VISITS, WEAR};
 use crate::process::brush::Soil;
-use crate::process::particles::{Patch, needed};
+use crate::process::particles::{Patch, require_layer};
 use thalweg_core::Result;
 use thalweg_core::terrain::{GROUND, HARDNESS, LOOSE, PROTECT};
 
@@ -29,7 +29,7 @@ impl<'a> Map<'a> {
         let Patch { stride, valid, tile, .. } = *patch;
         let mut planes = patch.planes();
         let soil = Soil {
-            ground: needed(GROUND.name, planes.height(GROUND.name))?,
+            ground: require_layer(GROUND.name, planes.height(GROUND.name))?,
             loose: planes.height(LOOSE.name),
             wear: planes.height(WEAR.name),
             deposit: planes.height(DEPOSIT.name),

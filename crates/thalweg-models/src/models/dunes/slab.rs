@@ -6,7 +6,7 @@ use crate::model::MassBalance;
 use crate::models::dunes::bed::{Bed, SLIDES};
 use crate::models::dunes::wind::{LIFT, LIFTS, MOST_TURN, SHADE, TURN};
 use crate::models::dunes::{BLOCK, Rules};
-use crate::process::particles::{Kernel, Particle, Patch, needed};
+use crate::process::particles::{Kernel, Particle, Patch, require_layer};
 use thalweg_core::base::cast::{nearest, share_of};
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::codec::{Row, columns};
@@ -140,9 +140,9 @@ impl Kernel for Flight<'_> {
         let arrived = std::mem::take(queue);
         let Patch { origin, stride, tile, valid, .. } = *patch;
         let mut planes = patch.planes();
-        let mut height = |name| needed(name, planes.height(name));
+        let mut height = |name| require_layer(name, planes.height(name));
         let (ground, loose, repose) = (height(GROUND.name)?, height(LOOSE.name)?, self.rules.repose);
-        let factor = |name| needed(name, planes.factor(name));
+        let factor = |name| require_layer(name, planes.factor(name));
         let place = Place {
             rules: *self.rules,
             key: self.key,

@@ -239,7 +239,7 @@ impl Stepper for Flow {
             self.find(terrain)?;
             self.fresh = false;
         }
-        let sources = springs::sources(terrain)?;
+        let sources = springs::spring_sources(terrain)?;
         let size = terrain.grid.size;
         terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
         let (Cells::Float(water), Cells::Height(suspended)) = (terrain.take(&WATER), terrain.take(&SUSPENDED)) else {

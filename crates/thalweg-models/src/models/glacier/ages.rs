@@ -9,7 +9,7 @@ use crate::models::glacier::land::Land;
 use crate::models::glacier::lines::blur;
 use crate::models::glacier::{Glacier, ICE, SNOW, bed, till};
 use crate::process::slopes::SLOPE_LIMIT;
-use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, factors, jittered, limit};
+use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, factors, jittered, limit_slopes};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, HARDNESS, PROTECT};
@@ -124,7 +124,7 @@ impl Ages {
         let Some((_, steepest)) = &self.steepest else { return Ok(MassBalance::default()) };
         let before = terrain.ground.clone();
         let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
-        limit(ground, steepest, None, grid.cell, Bounds { nodata: nodata.as_ref(), ..Bounds::default() })?;
+        limit_slopes(ground, steepest, None, grid.cell, Bounds { nodata: nodata.as_ref(), ..Bounds::default() })?;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
         let guards = Guards { protect: factors(layers, &PROTECT), hardness: None };
         let removed = book_cut(&before, ground, loose, guards)?;

@@ -6,7 +6,7 @@ use crate::models::hydrology::drop::{Drop, MAX_CARRIED};
 use crate::models::hydrology::ground::COVER;
 use crate::models::hydrology::motion::{Forces, LANES, Motion};
 use crate::models::hydrology::rules::{MAX_SUNK, Rules};
-use crate::process::particles::{Kernel, Patch, needed};
+use crate::process::particles::{Kernel, Patch, require_layer};
 use thalweg_core::terrain::{GROUND, LOOSE};
 use thalweg_core::{Edge, Height, Result};
 use thalweg_flow::D8;
@@ -126,11 +126,11 @@ impl<'a> Tile<'a> {
     fn new(rules: &'a Rules, patch: &'a mut Patch) -> Result<Self> {
         let Patch { origin, stride, tile, valid, .. } = *patch;
         let mut planes = patch.planes();
-        let mut height = |name| needed(name, planes.height(name));
+        let mut height = |name| require_layer(name, planes.height(name));
         let (ground, loose, level) = (height(GROUND.name)?, height(LOOSE.name)?, height(LEVEL)?);
         let (south, east) = (height(SOUTH)?, height(EAST)?);
-        let passed = needed(PASSED, planes.count(PASSED))?;
-        let factor = |name| needed(name, planes.factor(name));
+        let passed = require_layer(PASSED, planes.count(PASSED))?;
+        let factor = |name| require_layer(name, planes.factor(name));
         Ok(Self {
             rules,
             origin,

@@ -112,7 +112,7 @@ pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<
         let until = |step: u32| (each * f64::from(step)) as i64;
         Ok(((until(steps.end) - until(steps.start)) * i64::from(rules.drop), source.cell))
     };
-    springs::sources(terrain)?.into_iter().enumerate().map(pours).collect()
+    springs::spring_sources(terrain)?.into_iter().enumerate().map(pours).collect()
 }
 
 /// The drops that springs put in.

@@ -15,7 +15,7 @@ use crate::process::slopes::factors;
 use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_core::terrain::{Cells, HARDNESS, LayerSpec, PROTECT, RAIN, SUSPENDED, WATER};
 use thalweg_core::{Cell, Field, Grid, Height, Result, Terrain};
-use thalweg_noise::given::springs::{SpringSource, sources};
+use thalweg_noise::given::springs::{SpringSource, spring_sources};
 
 /// Rows of a band: few enough to share, enough for those beside it not to count.
 fn band(grid: &Grid) -> usize {
@@ -122,7 +122,7 @@ fn float(terrain: &mut Terrain, spec: &LayerSpec) -> Field<f32> {
 
 impl Stepper for Flow {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
-        let springs = sources(terrain)?;
+        let springs = spring_sources(terrain)?;
         if tick.step == 0 {
             terrain.check_depths(&WATER)?;
         }

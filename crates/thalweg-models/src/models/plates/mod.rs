@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::model::{About, Blend, Family, MassBalance, Model, StepReach, Stepper, Tick};
 use crate::models::plates::basins::{Basin, Basins, Site};
 use crate::models::plates::motion::{Here, Motion};
-use crate::process::base::{AMOUNT, STEP_CELLS, band, bands, lay};
+use crate::process::base::{AMOUNT, STEP_CELLS, add_to_ground, band_count, band_rows};
 use crate::process::between::between;
 use crate::process::coarse;
 use thalweg_core::base::rng::Key;
@@ -375,7 +375,7 @@ impl Model for Plates {
     }
 
     fn steps(&self, grid: &Grid) -> u32 {
-        bands(grid, BAND) + 1
+        band_count(grid, BAND) + 1
     }
 
     fn reach(&self, _: &Grid) -> StepReach {
@@ -413,10 +413,10 @@ impl Stepper for Laying {
         let model = self.model.clone();
         let basins = self.basins(&grid, tick.key)?;
         let continent = |grid: &Grid| Continent { shape: Shape::new(&model, grid, tick.key), basins };
-        if tick.step < bands(&grid, BAND) {
+        if tick.step < band_count(&grid, BAND) {
             let continent = continent(&grid);
             let span = [-model.depth, model.height];
-            return Ok(lay(terrain, band(&grid, BAND, tick.step), model.blend, span, |i, row| {
+            return Ok(add_to_ground(terrain, band_rows(&grid, BAND, tick.step), model.blend, span, |i, row| {
                 continent.row(&grid, i, |j, place, basin| row[j] = continent.elevation(&place, &basin));
             }));
         }

@@ -13,7 +13,7 @@ use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, choice, params};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 use thalweg_noise::given::soils::number::{CLAY, GRAVEL, LOAM, PEAT, ROCK, SAND};
 use thalweg_noise::given::soils::strata::{self, LIE, Lie};
-use thalweg_noise::given::soils::{KINDS, SOILS, STRATA, kinds, soil};
+use thalweg_noise::given::soils::{SOIL_KINDS, SOILS, STRATA, kinds, soil};
 
 choice! {
     /// The kind that lies where nothing else is said.
@@ -198,7 +198,7 @@ impl Stepper for Look {
                 wavelength: model.strata_wavelength,
                 seed: tick.key.and(3).bits() as i64,
             };
-            strata::lay(terrain, &lie)?;
+            strata::set_strata_lie(terrain, &lie)?;
         }
         Ok(MassBalance::default())
     }
@@ -239,7 +239,7 @@ fn classes(model: &Soils, terrain: &Terrain, smooth: &Field<Height>, key: Key, k
         Dominant::Loam => LOAM,
         Dominant::Clay => CLAY,
         Dominant::Peat => PEAT,
-        Dominant::Own if kinds > KINDS.len() => KINDS.len() as u32,
+        Dominant::Own if kinds > SOIL_KINDS.len() => SOIL_KINDS.len() as u32,
         Dominant::Own => LOAM,
     };
     let sea = grid.sea_level.map(Height::metres);

@@ -210,7 +210,7 @@ impl Rivers {
         let cells = accumulate::count_upstream_cells(codes);
         let Terrain { grid, ground, loose, nodata, .. } = &mut *terrain;
         let before = ground.clone();
-        floors::carve(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7), &ease);
+        floors::carve_floors(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7), &ease);
         ground.par_rows_mut().for_each(|(i, row)| {
             for (j, height) in row.iter_mut().enumerate().filter(|(j, _)| held[(i, *j)]) {
                 *height = before[(i, j)];
@@ -235,7 +235,9 @@ impl Rivers {
             None => Field::new(land.grid.size, ONE),
         };
         let (sums, order) = match self.model.area {
-            Area::D8 if rain.is_some() => (drainage.accumulate_weights(&weights())?.into_vec(), drainage.take_upstream_order()),
+            Area::D8 if rain.is_some() => {
+                (drainage.accumulate_weights(&weights())?.into_vec(), drainage.take_upstream_order())
+            }
             Area::D8 => {
                 let sums = drainage.take_upstream_cells().as_slice().iter().map(|n| i64::from(*n) * ONE).collect();
                 (sums, drainage.take_upstream_order())
@@ -314,7 +316,7 @@ impl Rivers {
             };
             let beds = beds.as_ref().map(|beds| Bedding { pile: beds.pile(), bottom: &bottom });
             let before = terrain.loose.as_ref().map(|_| terrain.ground.clone());
-            let cut = slopes::limit(&mut terrain.ground, limit, beds, grid.cell, bounds)?;
+            let cut = slopes::limit_slopes(&mut terrain.ground, limit, beds, grid.cell, bounds)?;
             match (&before, &mut terrain.loose) {
                 (Some(before), Some(loose)) => slopes::book_cut(before, &mut terrain.ground, loose, Guards::default()),
                 _ => Ok(cut),

@@ -7,7 +7,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::{Field, Grid, Height};
 use thalweg_flow::Directions;
 
-/// A valley's form in SI units, for [`carve`].
+/// A valley's form in SI units, for [`carve_floors`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Valley {
     /// Catchment from which a river cuts a floor, m².
@@ -67,7 +67,7 @@ impl Valley {
 /// `surface` is the level of the water (such as the filled ground), `directions` and `cells` (number of cells that drain through each)
 /// are taken over it, all of the grid's size. `key` gives the noise of the width; `ease` is a factor on it cell by cell, by the
 /// rock. Only lowers; the caller books the difference.
-pub fn carve(
+pub fn carve_floors(
     ground: &mut Field<Height>,
     nodata: Option<&Field<bool>>,
     grid: &Grid,

@@ -41,7 +41,7 @@ pub struct Bedding<'a> {
 ///
 /// # Errors
 /// When a field is not of the ground's size.
-pub fn limit(
+pub fn limit_slopes(
     ground: &mut Field<Height>,
     tan: &Field<f32>,
     beds: Option<Bedding<'_>>,
@@ -443,7 +443,7 @@ mod tests {
         let size = [81, 81];
         let inside = |i: f64, j: f64| (i - 40.0).powi(2) + (j - 40.0).powi(2) < 900.0;
         let mut ground = metres(size, |i, j| if inside(i, j) { 2_000.0 } else { 0.0 });
-        limit(&mut ground, &even(size, 0.8), None, CELL, Bounds::default()).unwrap();
+        limit_slopes(&mut ground, &even(size, 0.8), None, CELL, Bounds::default()).unwrap();
         for i in 0..81usize {
             for j in 0..81usize {
                 let r = ((i as f64 - 40.0).powi(2) + (j as f64 - 40.0).powi(2)).sqrt();
@@ -467,7 +467,7 @@ mod tests {
             let low = key.cell([i as i64, j as i64]).unit() < 0.002;
             Height::saturating(if low { 0.0 } else { 1000.0 })
         });
-        limit(&mut ground, &even(size, 0.8), None, CELL, Bounds::default()).unwrap();
+        limit_slopes(&mut ground, &even(size, 0.8), None, CELL, Bounds::default()).unwrap();
         let (mut four, mut eight, mut count) = (0.0, 0.0, 0.0);
         for i in 1..399usize {
             for j in 1..399usize {
@@ -491,9 +491,9 @@ mod tests {
         // |∇z| is 0.6: the plane 4.8 m a row and 3.6 m a column stands at a limit of 0.601, and not at 0.55.
         let plane = metres([70, 40], |i, j| 4.8 * i - 3.6 * j);
         let mut ground = plane.clone();
-        assert_eq!(limit(&mut ground, &even([70, 40], 0.601), None, CELL, Bounds::default()).unwrap(), 0);
+        assert_eq!(limit_slopes(&mut ground, &even([70, 40], 0.601), None, CELL, Bounds::default()).unwrap(), 0);
         assert_eq!(ground, plane);
-        assert!(limit(&mut ground, &even([70, 40], 0.55), None, CELL, Bounds::default()).unwrap() > 0);
+        assert!(limit_slopes(&mut ground, &even([70, 40], 0.55), None, CELL, Bounds::default()).unwrap() > 0);
         // Beside the edge down which it falls less than the limit, out of the fan about the lowest corner, the slope is the limit.
         let slope = ((ground[(40, 30)].metres() - ground[(39, 30)].metres()).powi(2)
             + (ground[(40, 30)].metres() - ground[(40, 31)].metres()).powi(2))
@@ -542,14 +542,14 @@ mod tests {
             let void = Field::generate(size, |i, j| (i * 5 + j * 3) % 13 == 0 && size[0] > 1);
             let bounds = Bounds { nodata: Some(&void), ..Bounds::default() };
             let mut ground = start.clone();
-            let removed = limit(&mut ground, &even(size, tan), None, CELL, bounds).unwrap();
+            let removed = limit_slopes(&mut ground, &even(size, tan), None, CELL, bounds).unwrap();
             let drop = (f64::from(tan) * CELL * UNITS) as i32;
             assert_eq!(ground, plain(&start, drop, |i, j| void[(i, j)]), "{size:?}");
             let sum = |field: &Field<Height>| field.as_slice().iter().map(|h| i64::from(h.0)).sum::<i64>();
             assert_eq!(removed, sum(&start) - sum(&ground));
             assert!(ground.as_slice().iter().zip(start.as_slice()).all(|(now, then)| now <= then));
             assert_eq!(
-                limit(&mut ground, &even(size, tan), None, CELL, bounds).unwrap(),
+                limit_slopes(&mut ground, &even(size, tan), None, CELL, bounds).unwrap(),
                 0,
                 "a second time changes nothing"
             );
@@ -568,18 +568,18 @@ mod tests {
         });
         let tan = even(size, 1.0);
         let mut ground = start.clone();
-        limit(&mut ground, &tan, None, CELL, Bounds::default()).unwrap();
+        limit_slopes(&mut ground, &tan, None, CELL, Bounds::default()).unwrap();
         assert_eq!(ground, plain(&start, (CELL * UNITS) as i32, |_, _| false));
         let bounds = Bounds { looped: [true, true], ..Bounds::default() };
         let turned = |field: &Field<Height>, by: usize| {
             Field::generate(size, |i, j| field[((i + by) % size[0], (j + by) % size[1])])
         };
         let mut round = start.clone();
-        limit(&mut round, &tan, None, CELL, bounds).unwrap();
+        limit_slopes(&mut round, &tan, None, CELL, bounds).unwrap();
         assert_ne!(round, ground);
         for by in [1, 100, 333] {
             let mut other = turned(&start, by);
-            limit(&mut other, &tan, None, CELL, bounds).unwrap();
+            limit_slopes(&mut other, &tan, None, CELL, bounds).unwrap();
             assert_eq!(other, turned(&round, by), "{by}");
         }
     }
@@ -597,27 +597,27 @@ mod tests {
             let mut ground = metres(size, |_, j| if j == 0.0 { 0.0 } else { 1000.0 });
             let bottom = |_: usize, _: usize| 0;
             let beds = Some(Bedding { pile: &pile, bottom: &bottom });
-            limit(&mut ground, &even(size, 0.4), beds, cell, Bounds::default()).unwrap();
+            limit_slopes(&mut ground, &even(size, 0.4), beds, cell, Bounds::default()).unwrap();
             for j in 0..cells {
                 let (is, want) = (ground[(1, j)].metres(), wall(cell * j as f64));
                 assert!((is - want).abs() < 0.01, "{j} cells of {cell} m: {is} {want}");
             }
-            assert_eq!(limit(&mut ground, &even(size, 0.4), beds, cell, Bounds::default()).unwrap(), 0);
+            assert_eq!(limit_slopes(&mut ground, &even(size, 0.4), beds, cell, Bounds::default()).unwrap(), 0);
         }
         // Beds that lie a row deeper by row are seen from each cell's own.
         let mut ground = metres([40, 40], |i, j| 3.0 * (i - 20.0).powi(2) + 7.0 * j);
         let bottom = |i: usize, j: usize| (i * 40_000 + j * 90_000) as i64;
         let beds = Some(Bedding { pile: &pile, bottom: &bottom });
-        limit(&mut ground, &even([40, 40], 0.4), beds, CELL, Bounds::default()).unwrap();
+        limit_slopes(&mut ground, &even([40, 40], 0.4), beds, CELL, Bounds::default()).unwrap();
         let again = ground.clone();
-        assert_eq!(limit(&mut ground, &even([40, 40], 0.4), beds, CELL, Bounds::default()).unwrap(), 0);
+        assert_eq!(limit_slopes(&mut ground, &even([40, 40], 0.4), beds, CELL, Bounds::default()).unwrap(), 0);
         assert_eq!(ground, again);
         // One bed of weight 1 is none.
         let (mut one, mut none) = (rough([30, 30], 90.0), rough([30, 30], 90.0));
         let plain = Pile::new([]);
         let beds = Some(Bedding { pile: &plain, bottom: &bottom });
-        limit(&mut one, &even([30, 30], 0.4), beds, CELL, Bounds::default()).unwrap();
-        limit(&mut none, &even([30, 30], 0.4), None, CELL, Bounds::default()).unwrap();
+        limit_slopes(&mut one, &even([30, 30], 0.4), beds, CELL, Bounds::default()).unwrap();
+        limit_slopes(&mut none, &even([30, 30], 0.4), None, CELL, Bounds::default()).unwrap();
         assert_eq!(one, none);
     }
 
@@ -628,16 +628,16 @@ mod tests {
         let bounds = Bounds { held: Some(&held), ..Bounds::default() };
         let start = metres(size, |i, j| if (i, j) == (10.0, 10.0) { 900.0 } else { 100.0 });
         let mut ground = start.clone();
-        assert_eq!(limit(&mut ground, &even(size, 0.5), None, CELL, bounds).unwrap(), 0);
+        assert_eq!(limit_slopes(&mut ground, &even(size, 0.5), None, CELL, bounds).unwrap(), 0);
         for none in [f32::INFINITY, 1e30] {
-            assert_eq!(limit(&mut ground, &even(size, none), None, CELL, Bounds::default()).unwrap(), 0);
+            assert_eq!(limit_slopes(&mut ground, &even(size, none), None, CELL, Bounds::default()).unwrap(), 0);
         }
         for flat in [0.0, -1.0, f32::NAN] {
             let mut ground = start.clone();
-            limit(&mut ground, &even(size, flat), None, CELL, Bounds::default()).unwrap();
+            limit_slopes(&mut ground, &even(size, flat), None, CELL, Bounds::default()).unwrap();
             assert_eq!(ground, metres(size, |_, _| 100.0));
         }
-        assert!(limit(&mut ground, &even([20, 21], 0.5), None, CELL, Bounds::default()).is_err());
+        assert!(limit_slopes(&mut ground, &even([20, 21], 0.5), None, CELL, Bounds::default()).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub mod limit;
 pub mod settle;
 
 pub use diffuse::diffuse;
-pub use limit::{Bedding, jittered, limit};
+pub use limit::{Bedding, jittered, limit_slopes};
 pub use settle::settle;
 pub use thalweg_noise::strata::Pile;
 
@@ -205,7 +205,7 @@ mod tests {
             };
             let (bounds, tan) = (Bounds { looped, ..Bounds::default() }, Field::new(size, 0.6f32));
             let worked = |mut ground: Field<Height>| {
-                let cut = limit(&mut ground, &tan, None, 10.0, bounds).unwrap();
+                let cut = limit_slopes(&mut ground, &tan, None, 10.0, bounds).unwrap();
                 let budget = diffuse(&mut ground, None, bounds, None, 3.0).unwrap();
                 assert!(cut > 0 && budget.solid_change() == 0);
                 ground

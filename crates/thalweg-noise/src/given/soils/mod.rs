@@ -1,7 +1,7 @@
 //! Kinds of soil and beds of rock: what the upper ground is, in tables that models read.
 //!
 //! A terrain's layer `soil` holds the number of the kind that lies in each cell. Numbers 0 to 5 are the built-in kinds
-//! ([`KINDS`]); a recipe's own ones, the table [`SOILS`], follow. Below the soil lie [`Strata`].
+//! ([`SOIL_KINDS`]); a recipe's own ones, the table [`SOILS`], follow. Below the soil lie [`Strata`].
 
 pub mod strata;
 
@@ -50,7 +50,7 @@ pub struct SoilKind {
 /// doi:10.1029/WR024i005p00755), means; hemic peat by Letts et al. (2000, doi:10.1080/07055900.2000.9649643); gravel and
 /// jointed rock from the ranges of Freeze & Cherry (1979, *Groundwater*, table 2.2). Slopes: usual angles of repose, dry sand
 /// 34°, gravel 35–40°, earth 30–45°, wet clay 15–25°. Rock, and peat's τc (4 Pa) and slope, are ours.
-pub const KINDS: [(&str, SoilKind); 6] = [
+pub const SOIL_KINDS: [(&str, SoilKind); 6] = [
     ("rock", SoilKind { erodibility: 0.05, cohesion: 0.95, talus: 75.0, permeability: 1e-8 }),
     ("gravel", SoilKind { erodibility: 0.28, cohesion: 0.0, talus: 38.0, permeability: 3e-3 }),
     ("sand", SoilKind { erodibility: 2.0, cohesion: 0.0, talus: 34.0, permeability: 8.25e-5 }),
@@ -112,7 +112,7 @@ impl Given for Soil {
     const PASSING: bool = false;
 
     fn parse(list: &toml::Value) -> Result<Vec<Self>> {
-        let soils = rows::list(SOILS, list, MAX_KINDS - KINDS.len(), WRITTEN, |owner, row| {
+        let soils = rows::list(SOILS, list, MAX_KINDS - SOIL_KINDS.len(), WRITTEN, |owner, row| {
             let name = row.get("name").and_then(toml::Value::as_str);
             let name = name.filter(|name| (1..=MAX_NAME).contains(&name.len()));
             let allowed = || format!("a text of 1 to {MAX_NAME} bytes");
@@ -126,7 +126,7 @@ impl Given for Soil {
         for (number, soil) in soils.iter().enumerate() {
             let own = soils.iter().take(number).map(|soil| soil.name.as_str());
             // No name is used twice, by a built-in kind among others.
-            if KINDS.iter().map(|(name, _)| *name).chain(own).any(|name| name == soil.name) {
+            if SOIL_KINDS.iter().map(|(name, _)| *name).chain(own).any(|name| name == soil.name) {
                 let owner = format!("{}.name", rows::name(SOILS, number));
                 return Err(Error::value(owner, &soil.name, "a name that no other kind has"));
             }
@@ -142,7 +142,7 @@ impl Given for Soil {
     fn schema() -> serde_json::Value {
         let name =
             json!({"type": "string", "minLength": 1, "maxLength": MAX_NAME, "description": "What it is called."});
-        rows::schema(MAX_KINDS - KINDS.len(), &ENTRIES, Map::from_iter([("name".to_string(), name)]))
+        rows::schema(MAX_KINDS - SOIL_KINDS.len(), &ENTRIES, Map::from_iter([("name".to_string(), name)]))
     }
 
     fn fit(soils: &[Self], terrain: &Terrain) -> Result<()> {
@@ -151,7 +151,7 @@ impl Given for Soil {
 
     /// They are added to those that the terrain has.
     fn put(soils: &[Self], terrain: &mut Terrain) -> Result<()> {
-        add(terrain, soils)
+        add_soils(terrain, soils)
     }
 }
 
@@ -160,7 +160,7 @@ impl Given for Soil {
 /// # Errors
 /// When a figure is out of the limits that [`SoilKind`] names, or they become more than [`MAX_KINDS`]; as [`kinds`]. Nothing is changed
 /// then.
-pub fn add(terrain: &mut Terrain, soils: &[Soil]) -> Result<()> {
+pub fn add_soils(terrain: &mut Terrain, soils: &[Soil]) -> Result<()> {
     room(terrain, soils.len())?;
     let numbers: Vec<_> = soils.iter().map(|soil| soil.kind.numbers()).collect();
     for (number, figures) in numbers.iter().enumerate() {
@@ -192,9 +192,9 @@ fn room(terrain: &Terrain, more: usize) -> Result<()> {
 /// When the terrain's table, which may come from anywhere, has not all columns in one length, has too many rows, or holds a number
 /// out of its limits.
 pub fn kinds(terrain: &Terrain) -> Result<Vec<SoilKind>> {
-    let mut kinds: Vec<SoilKind> = KINDS.iter().map(|(_, kind)| *kind).collect();
+    let mut kinds: Vec<SoilKind> = SOIL_KINDS.iter().map(|(_, kind)| *kind).collect();
     if let Some(table) = terrain.tables.get(SOILS) {
-        kinds.extend(rows::read(SOILS, table, &ENTRIES, MAX_KINDS - KINDS.len())?.into_iter().map(SoilKind::of));
+        kinds.extend(rows::read(SOILS, table, &ENTRIES, MAX_KINDS - SOIL_KINDS.len())?.into_iter().map(SoilKind::of));
     }
     Ok(kinds)
 }
@@ -275,12 +275,12 @@ mod tests {
 
     #[test]
     fn built_in_kinds_are_within_their_own_limits_and_numbered_as_named() {
-        for (name, kind) in KINDS {
+        for (name, kind) in SOIL_KINDS {
             for (entry, x) in ENTRIES.iter().zip(kind.numbers()) {
                 entry.check(name, f64::from(x)).unwrap();
             }
         }
-        let named = |number: u32| KINDS[number as usize].0;
+        let named = |number: u32| SOIL_KINDS[number as usize].0;
         assert_eq!(
             [number::ROCK, number::GRAVEL, number::SAND, number::LOAM, number::CLAY, number::PEAT].map(named),
             ["rock", "gravel", "sand", "loam", "clay", "peat"]
@@ -293,7 +293,7 @@ mod tests {
         let [loam, clay] = [clayey(20.0), clayey(55.0)];
         // Shields: θ (ρs − ρ) g d, θ = 0.045 for gravel and 0.033 for sand.
         let [gravel, sand] = [0.045 * 16_187.0 * 0.02, 0.033 * 16_187.0 * 0.0005];
-        let kind = |number: u32| KINDS[number as usize].1;
+        let kind = |number: u32| SOIL_KINDS[number as usize].1;
         for (number, stress) in [
             (number::LOAM, loam),
             (number::CLAY, clay),
@@ -318,9 +318,9 @@ mod tests {
     fn own_kinds_follow_the_built_in_ones() {
         let chalk = list(&format!("soils = [{CHALK}]")).unwrap();
         let mut land = terrain();
-        add(&mut land, &chalk).unwrap();
+        add_soils(&mut land, &chalk).unwrap();
         let second = Soil { name: "marl".into(), ..chalk[0].clone() };
-        add(&mut land, std::slice::from_ref(&second)).unwrap();
+        add_soils(&mut land, std::slice::from_ref(&second)).unwrap();
         let kinds = kinds(&land).unwrap();
         assert_eq!((kinds.len(), kinds[6], kinds[7]), (8, chalk[0].kind, second.kind));
         assert_eq!(list(&format!("soils = [{}]", chalk[0].to_toml())).unwrap(), chalk);
@@ -330,7 +330,7 @@ mod tests {
         assert!((f64::from(ground.tan_talus[6]) - 55f64.to_radians().tan()).abs() < 1e-6);
         assert_eq!(ground.erodibility[number::LOAM as usize], 1.0);
         let many: Vec<_> = (0..249).map(|n| Soil { name: n.to_string(), ..chalk[0].clone() }).collect();
-        assert!(add(&mut land, &many).unwrap_err().to_string().contains("257 kinds: allowed is up to 256"));
+        assert!(add_soils(&mut land, &many).unwrap_err().to_string().contains("257 kinds: allowed is up to 256"));
     }
 
     #[test]
@@ -365,7 +365,8 @@ mod tests {
             (SoilKind { talus: 90.0, ..chalk.kind }, "soils[2].talus = 90°: allowed is 1 to 89°"),
             (SoilKind { permeability: -1.0, ..chalk.kind }, "soils[2].permeability = -1 m/s: allowed is 0 to 10 m/s"),
         ] {
-            let message = add(&mut land, &[chalk.clone(), Soil { kind, ..chalk.clone() }]).unwrap_err().to_string();
+            let message =
+                add_soils(&mut land, &[chalk.clone(), Soil { kind, ..chalk.clone() }]).unwrap_err().to_string();
             assert_eq!(message, words);
             assert!(land.tables.is_empty());
         }
@@ -380,7 +381,7 @@ mod tests {
         let message = soil(&land).unwrap_err().to_string();
         assert!(message.contains("holds kind 6 at row 1, column 2"), "{message}");
         assert!(message.contains("there are 6 kinds, 0 to 5"), "{message}");
-        add(&mut land, &list(&format!("soils = [{CHALK}]")).unwrap()).unwrap();
+        add_soils(&mut land, &list(&format!("soils = [{CHALK}]")).unwrap()).unwrap();
         assert_eq!(soil(&land).unwrap(), Some(&field));
         let forge = |column: usize, values: Column| {
             let mut other = land.clone();

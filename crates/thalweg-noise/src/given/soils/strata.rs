@@ -116,16 +116,16 @@ impl Given for Bed {
 
     /// They lie in place of those that the terrain has.
     fn put(beds: &[Self], terrain: &mut Terrain) -> Result<()> {
-        set(terrain, beds)
+        set_strata(terrain, beds)
     }
 }
 
-/// Gives a terrain beds, the lowest first, in place of any that it has, level from height 0 up until [`lay`] says otherwise. Other
+/// Gives a terrain beds, the lowest first, in place of any that it has, level from height 0 up until [`set_strata_lie`] says otherwise. Other
 /// figures out of their limits, or more than 1000 beds, are refused when the table is read ([`strata()`]).
 ///
 /// # Errors
 /// When there is none, or all together are thicker than 32 000 m.
-pub fn set(terrain: &mut Terrain, beds: &[Bed]) -> Result<()> {
+pub fn set_strata(terrain: &mut Terrain, beds: &[Bed]) -> Result<()> {
     period(beds)?;
     let numbers: Vec<_> = beds.iter().map(Bed::numbers).collect();
     terrain.tables.insert(STRATA.into(), rows::table(&numbers, &ENTRIES));
@@ -137,7 +137,7 @@ pub fn set(terrain: &mut Terrain, beds: &[Bed]) -> Result<()> {
 ///
 /// # Errors
 /// When a number is out of the limits that [`Lie`] names.
-pub fn lay(terrain: &mut Terrain, lie: &Lie) -> Result<()> {
+pub fn set_strata_lie(terrain: &mut Terrain, lie: &Lie) -> Result<()> {
     let values = [lie.base, lie.dip, lie.direction, lie.warp, lie.wavelength];
     let mut numbers = [0.0; 5];
     for ((number, entry), value) in numbers.iter_mut().zip(&LIE_ENTRIES).zip(values) {
@@ -492,14 +492,14 @@ mod tests {
         assert_eq!(list(&format!("strata = [{}]", written.join(", "))).unwrap(), beds);
         let mut terrain = Terrain::new(grid());
         assert!(strata(&terrain).unwrap().is_none());
-        set(&mut terrain, &beds).unwrap();
+        set_strata(&mut terrain, &beds).unwrap();
         let lie = Lie { base: 12.5, dip: 0.25, direction: 45.0, warp: 8.0, wavelength: 700.0, seed: -9 };
-        lay(&mut terrain, &lie).unwrap();
+        set_strata_lie(&mut terrain, &lie).unwrap();
         let (got, want) = (strata(&terrain).unwrap().unwrap(), Strata::new(&beds, &lie, &grid()).unwrap());
         for (row, column) in [(0, 0), (12, 70), (59, 79)] {
             assert_eq!(got.lean(row, column), want.lean(row, column));
         }
-        set(&mut terrain, &beds).unwrap();
+        set_strata(&mut terrain, &beds).unwrap();
         assert_eq!(strata(&terrain).unwrap().unwrap().lean(30, 30), 0, "new beds lie level");
         for (text, words) in [
             ("strata = []", "strata = 0 beds of 0 m together: allowed is 1 bed and more"),
@@ -512,8 +512,8 @@ mod tests {
             assert!(message.contains(words), "{message}");
         }
         let thick = vec![bed(10_000.0, 0.5, 40.0); 4];
-        assert!(set(&mut terrain, &thick).unwrap_err().to_string().contains("40000 m together"));
-        lay(&mut terrain, &lie).unwrap();
+        assert!(set_strata(&mut terrain, &thick).unwrap_err().to_string().contains("40000 m together"));
+        set_strata_lie(&mut terrain, &lie).unwrap();
         let forge = |name: &str, column: usize, values: Column| {
             let mut other = terrain.clone();
             other.tables.get_mut(name).unwrap().columns[column].2 = values;

@@ -32,7 +32,7 @@ mod trunk;
 mod testing;
 
 pub use list::specs;
-pub use sheet::sheet;
+pub use sheet::draw_measures;
 pub use spec::{Curve, Difference, Group, Measure, MeasureSettings, Measures, PowerLaw, Scale, Spec};
 
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! [`sheet`]: the main curves of one terrain, or of several over one another, on a page.
+//! [`draw_measures`]: the main curves of one terrain, or of several over one another, on a page.
 
 use std::f64::consts::TAU;
 
@@ -26,7 +26,7 @@ struct Series<'a> {
 ///
 /// Hypsometry, slopes, aspects and landforms above; slope against area, Hack's law, Horton's laws and the spectrum below. A
 /// panel whose curve is missing says so.
-pub fn sheet(terrains: &[(&str, &Measures)]) -> String {
+pub fn draw_measures(terrains: &[(&str, &Measures)]) -> String {
     let mut svg = Svg::new(WIDTH, HEIGHT);
     let named = terrains.iter().zip(COLOURS);
     let all: Vec<Series<'_>> = named.map(|((name, of), colour)| Series { name, of, colour }).collect();

@@ -60,7 +60,7 @@ pub fn curvature(terrain: &Terrain) -> Field<f32> {
 /// The direction is that of the momentum that the terrain's water has, if it has any and the ground does not rise that way (it may have
 /// been shaped since); else down the slope of the ground with its depressions filled. The speed is that of a river of the cell's
 /// discharge, or of water that runs down the slope, whichever is greater.
-pub fn flow(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
+pub fn flow_map(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
     let momentum = terrain.float(&MOMENTUM_X).zip(terrain.float(&MOMENTUM_Y));
     let discharge = discharge(terrain, runoff);
     let drainage = FlowGraph::new(&Land::of(terrain));

@@ -109,7 +109,7 @@ impl Textures {
             Some([wear, deposit]) => [Some(wear), Some(deposit)],
             None => [None, terrain.loose.as_ref().map(|loose| loose.map(|thickness| thickness.metres_f32().max(0.0)))],
         };
-        let flow = maps::flow(terrain, rules.runoff);
+        let flow = maps::flow_map(terrain, rules.runoff);
         let [east, south, speed] = [0, 1, 2].map(|k| resize(&flow.map(|flow| flow[k])));
         Ok(Self {
             weights: cover.weights(full),

@@ -118,7 +118,7 @@ impl Form<TextureRules> for Textured {
         let table = value.as_table().ok_or_else(|| Error::value(name, value, "a table, [textures]"))?;
         keys::known("key", table, KEYS.iter().map(|key| key.name))?;
         let mut rules = TextureRules::default();
-        keys::read(&mut rules, name, table, &KEYS).map(|()| rules)
+        keys::read_keys(&mut rules, name, table, &KEYS).map(|()| rules)
     }
 
     fn write(&self, rules: &TextureRules) -> Option<String> {
@@ -127,7 +127,7 @@ impl Form<TextureRules> for Textured {
     }
 
     fn schema(&self) -> Json {
-        keys::table_schema(keys::schema(&TextureRules::default(), &KEYS))
+        keys::table_schema(keys::keys_schema(&TextureRules::default(), &KEYS))
     }
 }
 

@@ -274,7 +274,7 @@ impl Stroke {
             Tool::Protect => dab::paint(self, terrain, &PROTECT, 0.0),
             Tool::Spring => {
                 let springs: Vec<Spring> = self.springs().collect();
-                springs::add(terrain, &springs).map(|()| MassBalance::default())
+                springs::add_springs(terrain, &springs).map(|()| MassBalance::default())
             }
             Tool::Droplets => {
                 let model = Droplets { count: self.count, ..hand.droplets.clone() };

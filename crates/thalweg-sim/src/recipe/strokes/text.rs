@@ -99,7 +99,7 @@ impl Stroke {
             return Err(wrong());
         }
         let mut stroke = Self::new(tool, Vec::new());
-        keys::read(&mut stroke, name, table, &KEYS)?;
+        keys::read_keys(&mut stroke, name, table, &KEYS)?;
         for (key, value) in table.iter().filter(|(name, _)| !KEYS.iter().any(|key| key.name == *name)) {
             // Anywhere is no circle.
             if stroke.points.is_empty() && key == RADIUS.name {
@@ -142,7 +142,7 @@ pub fn to_toml(strokes: &[Stroke]) -> Option<String> {
 /// The JSON Schema of a stage's list of strokes.
 pub(crate) fn schema() -> serde_json::Value {
     let stroke = |tool: Tool| {
-        let mut properties = keys::schema(&Stroke::new(tool, Vec::new()), &KEYS);
+        let mut properties = keys::keys_schema(&Stroke::new(tool, Vec::new()), &KEYS);
         properties.extend(tool.settings().iter().map(|setting| (setting.name.to_string(), setting.schema())));
         let mut places = vec![json!({"required": ["x", "y"]}), json!({"required": ["points"]})];
         if !tool.needs_place() {
