@@ -8,7 +8,7 @@ use serde_json::json;
 use thalweg_core::base::names::{quoted, to_text};
 use thalweg_core::{Error, Result};
 use thalweg_sim::run::checkpoint::{Glance, glance};
-use thalweg_sim::run::{Progress, Run};
+use thalweg_sim::run::{Run, RunProgress};
 
 use crate::console::Voice;
 use crate::job::Job;
@@ -27,7 +27,7 @@ pub fn drive(mut run: Run, mut job: Job, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     listen(voice);
     let mut saved = Instant::now();
-    let after = |run: &Run, job: &mut Job, progress: &Progress| after_step(job, &mut saved, run, progress, voice);
+    let after = |run: &Run, job: &mut Job, progress: &RunProgress| after_step(job, &mut saved, run, progress, voice);
     match steps(&mut run, &mut job, &mut Show::new(voice, None), |run, job| rescue_of(run, job, voice), after) {
         Ok(true) => {}
         Ok(false) => {
@@ -123,7 +123,7 @@ pub fn steps<T>(
     with: &mut T,
     show: &mut Show,
     rescue: impl Fn(&Run, &T) -> Option<Rescue>,
-    mut after: impl FnMut(&Run, &mut T, &Progress),
+    mut after: impl FnMut(&Run, &mut T, &RunProgress),
 ) -> Result<bool> {
     let mut last: Option<(usize, Duration)> = None;
     loop {
@@ -146,7 +146,7 @@ pub fn steps<T>(
 }
 
 /// Draws the frame, keeps the state and saves the checkpoint that are due after a step; without any of them the run goes on.
-fn after_step(job: &mut Job, saved: &mut Instant, run: &Run, progress: &Progress, voice: Voice) {
+fn after_step(job: &mut Job, saved: &mut Instant, run: &Run, progress: &RunProgress, voice: Voice) {
     if let Some(Err(error)) = job.frames.as_mut().map(|frames| frames.step(run, progress)) {
         voice.warn(&format!("no frame: {error}"));
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use thalweg_sim::run::{Progress, Run};
+use thalweg_sim::run::{Run, RunProgress};
 
 use crate::console::Voice;
 
@@ -40,7 +40,7 @@ pub struct Phases {
     start: Instant,
     done: u64,
     all: u64,
-    label: &'static str,
+    label: String,
     bar: Bar,
 }
 
@@ -52,17 +52,17 @@ impl Phases {
             start: Instant::now(),
             done: 0,
             all,
-            label: "",
+            label: String::new(),
             bar: Bar::new(voice, "{msg:20} {wide_bar} {pos}/{len}", all),
         }
     }
 
     /// Ends the part before, if there is one, and begins another.
-    pub fn begin(&mut self, label: &'static str) {
+    pub fn begin(&mut self, label: &str) {
         self.step();
-        self.label = label;
+        self.label = label.to_string();
         if let Some(bar) = &self.bar.0 {
-            bar.set_message(label);
+            bar.set_message(label.to_string());
             bar.set_position(self.done);
         }
     }
@@ -169,7 +169,7 @@ impl Show {
     }
 
     /// After a step.
-    pub fn step(&mut self, progress: &Progress, run: &Run) {
+    pub fn step(&mut self, progress: &RunProgress, run: &Run) {
         match self {
             Self::Nothing => {}
             Self::Bar(bar, stage, world) => {

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use thalweg_core::{CellRect, Error, Result};
+use thalweg_core::{CellRect, Error, ProgressReport, Result};
 use thalweg_export::world_files::recipe_of;
 use thalweg_sim::recipe::Recipe;
-use thalweg_sim::world::{Solving, World};
+use thalweg_sim::world::World;
 
 use crate::args::WorldArgs;
 use crate::progress::Counting;
@@ -30,11 +30,11 @@ pub fn opened(args: &WorldArgs) -> Result<(Recipe, World)> {
 /// # Errors
 /// What cannot be solved.
 pub fn solved(world: &World, level: u32, rect: CellRect<i64>, show: &mut Counting) -> Result<bool> {
-    let mut watch = |step: &Solving| {
-        show.step(&step.what, [step.done, step.of]);
+    let mut progress = |report: &ProgressReport<'_>| {
+        show.step(report.task, [report.done, report.total]);
         if is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    match world.solve(level, rect, &mut watch) {
+    match world.solve(level, rect, &mut progress) {
         Ok(()) => Ok(true),
         Err(Error::Stopped { .. }) => Ok(false),
         Err(error) => Err(error),

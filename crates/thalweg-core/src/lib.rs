@@ -20,6 +20,7 @@ pub mod terrain;
 
 pub use base::error::{Error, Result};
 pub use base::mass_balance::MassBalance;
+pub use base::progress::{NoProgress, Progress, ProgressReport};
 pub use terrain::field::{Field, Size};
 pub use terrain::grid::{Edge, Georeference, Grid, Topology};
 pub use terrain::height::Height;

@@ -161,7 +161,7 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
         let known = || KINDS.map(|kind| kind.name).join(", ");
         let named = cells.get(kind).and_then(forest::find).ok_or_else(|| wrong("kind", kind, &known()))?;
         let tall = number("height_m", height)?;
-        let Some((cell, part)) = Tree::placed(place.back([number("x", x)?, number("y", y)?]).into(), grid.size) else {
+        let Some((cell, part)) = Tree::placed(place.back([number("x", x)?, number("y", y)?]), grid.size) else {
             outside += 1;
             continue;
         };
@@ -218,7 +218,7 @@ mod tests {
         let tree = |n: u64| Tree {
             number: 3 * n + 1,
             cell: Cell::new((7 * n % 30) as u32, (11 * n % 40) as u32),
-            part: [(n * 9973 % 65_536) as u16, (n * 31_337 % 65_536) as u16],
+            part: Cell::new((n * 9973 % 65_536) as u16, (n * 31_337 % 65_536) as u16),
             kind: (n % KINDS.len() as u64) as u8,
             size: 0.5 + 0.001 * (n % 500) as f32,
             age: (n % 300) as u32,

@@ -12,7 +12,7 @@ use crate::fractal::Warp;
 use crate::gradient;
 use crate::octave::{Octave, Period, Plane};
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Grid, choice};
+use thalweg_core::{Grid, Point, choice};
 
 choice! {
     /// Which distance is the value. Its unit is the side of a square of the lattice.
@@ -167,7 +167,7 @@ impl Cellular {
         for_chunks(grid, i, out, |anchor, chunk| self.chunk(&mut points, anchor, grid.cell, chunk));
     }
 
-    fn chunk(&self, points: &mut [Points], anchor: [f64; 2], cell: f64, out: &mut Chunk) {
+    fn chunk(&self, points: &mut [Points], anchor: Point, cell: f64, out: &mut Chunk) {
         let moved = self.warp.as_ref().map_or([[0.0; CHUNK]; 2], |warp| warp.chunk(anchor, cell));
         let mean = self.distance.mean(self.jitter);
         out.fill(0.0);
@@ -190,7 +190,7 @@ fn distances(
     octave: &Octave,
     points: &mut Points,
     distance: Distance,
-    [x, y]: [f64; 2],
+    Point { x, y }: Point,
     cell: f64,
     [east, south]: &[Chunk; 2],
     out: &mut Chunk,

@@ -2,7 +2,7 @@
 
 use crate::gradient;
 use crate::octave::Octave;
-use thalweg_core::{Cell, Grid};
+use thalweg_core::{Cell, Grid, Point};
 
 /// Samples of a row that are computed together. Their positions are counted from an anchor at a world column that is
 /// a multiple of this, so a value never depends on where a window begins.
@@ -14,9 +14,9 @@ pub type Chunk = [f32; CHUNK];
 /// No displacement.
 pub const STILL: [Chunk; 2] = [[0.0; CHUNK]; 2];
 
-/// Fills a row chunk by chunk: `chunk` gets the world metres (x, y) of its first sample. Chunks begin at world columns
-/// that are multiples of [`CHUNK`], wherever the window begins.
-pub fn for_chunks(grid: &Grid, i: usize, out: &mut [f32], mut chunk: impl FnMut([f64; 2], &mut Chunk)) {
+/// Fills a row chunk by chunk: `chunk` gets the position of its first sample. Chunks begin at world columns that are
+/// multiples of [`CHUNK`], wherever the window begins.
+pub fn for_chunks(grid: &Grid, i: usize, out: &mut [f32], mut chunk: impl FnMut(Point, &mut Chunk)) {
     let y = grid.y(i);
     let mut buffer = [0.0; CHUNK];
     let mut done = 0;
@@ -29,7 +29,7 @@ pub fn for_chunks(grid: &Grid, i: usize, out: &mut [f32], mut chunk: impl FnMut(
             // After the last column comes the first.
             count = count.min((grid.world[1] as i64 - column) as usize);
         }
-        chunk([(first as f64 + 0.5) * grid.cell, y], &mut buffer);
+        chunk(Point { x: (first as f64 + 0.5) * grid.cell, y }, &mut buffer);
         out[done..done + count].copy_from_slice(&buffer[skip..skip + count]);
         done += count;
     }
@@ -47,7 +47,7 @@ pub fn add(sum: &mut Chunk, noise: &Chunk, factor: f32) {
 #[inline(always)]
 pub(crate) fn evaluate<const WARPED: bool, const SLOPE: bool>(
     octave: &Octave,
-    anchor: [f64; 2],
+    anchor: Point,
     cell: f64,
     warp: &[Chunk; 2],
 ) -> [Chunk; 3] {
@@ -66,12 +66,12 @@ pub(crate) fn evaluate<const WARPED: bool, const SLOPE: bool>(
 #[inline(always)]
 fn sample<const WARPED: bool, const SLOPE: bool>(
     octave: &Octave,
-    anchor: [f64; 2],
+    anchor: Point,
     cell: f64,
     warp: &[Chunk; 2],
     corners: impl Fn(i32, i32) -> [u32; 4],
 ) -> [Chunk; 3] {
-    let [(i, u0), (j, v0)] = octave.place(anchor[0], anchor[1]);
+    let [(i, u0), (j, v0)] = octave.place(anchor.x, anchor.y);
     let [u0, v0] = [u0 as f32, v0 as f32];
     // Within a chunk f32 is enough: octaves have at least two cells a wave, so coordinates stay under 65 (3·10⁻⁶).
     let [du, dv] = [(octave.turn[0][0] * cell) as f32, (octave.turn[1][0] * cell) as f32];

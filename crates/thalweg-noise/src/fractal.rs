@@ -10,7 +10,7 @@ use crate::chunk::{CHUNK, Chunk, STILL, add, evaluate, for_chunks};
 use crate::gradient::{DEVIATION, MEAN_ABS};
 use crate::octave::{Octave, Plane};
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Grid, choice};
+use thalweg_core::{Grid, Point, choice};
 
 choice! {
     /// How octaves of noise are shaped before they are added.
@@ -98,19 +98,19 @@ impl Warp {
         (is_there && metres > 0.0).then_some(Self { east, south, metres: metres as f32 })
     }
 
-    /// Displacement east and south in metres of a whole chunk of samples, the first at `anchor` (x, y in world metres),
-    /// the others `cell` metres further east each.
-    pub fn chunk(&self, anchor: [f64; 2], cell: f64) -> [Chunk; 2] {
+    /// Displacement east and south in metres of a whole chunk of samples, the first at `anchor`, the others
+    /// `cell` metres further east each.
+    pub fn chunk(&self, anchor: Point, cell: f64) -> [Chunk; 2] {
         displacement_of(self, anchor, cell)
     }
 
     #[inline(always)]
-    fn displace(&self, anchor: [f64; 2], cell: f64) -> [Chunk; 2] {
+    fn displace(&self, anchor: Point, cell: f64) -> [Chunk; 2] {
         [self.sum(&self.east, anchor, cell), self.sum(&self.south, anchor, cell)]
     }
 
     #[inline(always)]
-    fn sum(&self, octaves: &[Octave], anchor: [f64; 2], cell: f64) -> Chunk {
+    fn sum(&self, octaves: &[Octave], anchor: Point, cell: f64) -> Chunk {
         let mut sum = [0.0; CHUNK];
         for octave in octaves.iter().filter(|octave| octave.fade > 0.0) {
             let [noise, ..] = evaluate::<false, false>(octave, anchor, cell, &STILL);
@@ -152,19 +152,19 @@ impl Fractal {
         for_chunks(grid, i, out, |anchor, chunk| self.chunk(anchor, chunk));
     }
 
-    /// A whole chunk, its first sample at `anchor` (x, y in world metres), the others one cell further east each.
-    fn chunk(&self, anchor: [f64; 2], out: &mut Chunk) {
+    /// A whole chunk, its first sample at `anchor`, the others one cell further east each.
+    fn chunk(&self, anchor: Point, out: &mut Chunk) {
         chunk_of(self, anchor, out);
     }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
-fn displacement_of(warp: &Warp, anchor: [f64; 2], cell: f64) -> [Chunk; 2] {
+fn displacement_of(warp: &Warp, anchor: Point, cell: f64) -> [Chunk; 2] {
     warp.displace(anchor, cell)
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
-fn chunk_of(fractal: &Fractal, anchor: [f64; 2], out: &mut Chunk) {
+fn chunk_of(fractal: &Fractal, anchor: Point, out: &mut Chunk) {
     let Fractal { settings, cell, .. } = fractal;
     let warp = fractal.warp.as_ref().map(|warp| warp.displace(anchor, *cell));
     let damped = settings.damping > 0.0;

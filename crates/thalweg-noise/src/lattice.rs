@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Field, Grid};
+use thalweg_core::{Cell, CellRect, Field, Grid};
 
 /// Where a new point takes its mean from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct Lattice {
 /// A rectangle of lattice points: rows and columns from `start` on. A margin of points may be unset.
 #[derive(Debug, Clone)]
 pub struct Patch {
-    start: [i64; 2],
+    start: Cell<i64>,
     values: Field<f32>,
 }
 
@@ -46,30 +46,28 @@ impl Patch {
     /// The value in metres at a lattice point inside, by row and column of the lattice.
     #[inline]
     pub fn at(&self, i: i64, j: i64) -> f32 {
-        self.values[((i - self.start[0]) as usize, (j - self.start[1]) as usize)]
+        self.values[((i - self.start.row) as usize, (j - self.start.col) as usize)]
     }
 }
 
 impl Lattice {
-    /// The points of `level` in rows and columns `first` to `last`, both included and within 0..=2^level.
-    pub fn patch(&self, level: u32, first: [i64; 2], last: [i64; 2]) -> Patch {
-        let side = 1i64 << level;
+    /// The points of `level` in these rows and columns, which are within 0..=2^level.
+    pub fn patch(&self, level: u32, points: CellRect<i64>) -> Patch {
         // One more point around: means are taken from it.
-        let start = first.map(|p| (p - 1).max(0));
-        let end = last.map(|p| (p + 1).min(side));
-        let size = [0, 1].map(|axis| (end[axis] - start[axis] + 1) as usize);
+        let around = points.grown(1, CellRect::from_corners([0, 0], [(1 << level) + 1; 2]));
+        let (CellRect { start, end }, size) = (around, around.size());
         let key = self.key.and(level.into());
         if level == 0 {
             let values = Field::generate(size, |r, c| {
-                let corner = [start[0] + r as i64, start[1] + c as i64];
+                let corner = Cell::new(start.row + r as i64, start.col + c as i64);
                 (self.corners * key.cell(corner).signed()) as f32
             });
             return Patch { start, values };
         }
-        let coarse = self.patch(level - 1, start.map(|p| p >> 1), end.map(|p| (p + 1) >> 1));
+        let coarse = self.patch(level - 1, CellRect { start: start.map(|p| p >> 1), end: end.map(|p| (p >> 1) + 1) });
         let reach = self.reach(level);
         let shift = |i: i64, j: i64| reach * key.cell([i, j]).signed() as f32;
-        let world = |r: usize, c: usize| (start[0] + r as i64, start[1] + c as i64);
+        let world = |r: usize, c: usize| (start.row + r as i64, start.col + c as i64);
         let corners = Patch {
             start,
             values: Field::generate(size, |r, c| {
@@ -85,7 +83,7 @@ impl Lattice {
                 }
             }),
         };
-        let inside = |i: i64, j: i64| (0..2).all(|axis| [i, j][axis] >= start[axis] && [i, j][axis] <= end[axis]);
+        let inside = |i: i64, j: i64| around.contains_cell([i, j]);
         let values = Field::generate(size, |r, c| {
             let (i, j) = world(r, c);
             let [north, south, west, east] = [(i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)];
@@ -114,21 +112,23 @@ impl Lattice {
         let level = level(grid);
         let cells = grid.world[0].max(grid.world[1]) as f64;
         let side = (1u64 << level) as f64;
-        let origin = [0, 1].map(|axis| grid.origin[axis] - grid.first[axis]);
+        let origin = Cell::from_axes(|axis| grid.origin[axis] - grid.first[axis]);
         // In intervals: the one that holds the cell's middle, and how far in.
         let place = move |cell: i64| {
             let at = ((cell as f64 + 0.5) * (side / cells)).clamp(0.0, side);
             let line = at.floor().min(side - 1.0);
             (line as i64, (at - line) as f32)
         };
-        let first = [origin[0] + rows.start as i64, origin[1]].map(|cell| place(cell).0);
-        let last = [origin[0] + rows.end as i64 - 1, origin[1] + grid.cols() as i64 - 1];
-        let patch = (!rows.is_empty()).then(|| self.patch(level, first, last.map(|cell| place(cell).0 + 1)));
+        let first = Cell::new(origin.row + rows.start as i64, origin.col);
+        let last = Cell::new(origin.row + rows.end as i64 - 1, origin.col + grid.cols() as i64 - 1);
+        // With the points at both ends of the last cells' intervals.
+        let points = CellRect { start: first.map(|cell| place(cell).0), end: last.map(|cell| place(cell).0 + 2) };
+        let patch = (!rows.is_empty()).then(|| self.patch(level, points));
         move |i, out| {
             let Some(patch) = &patch else { return };
-            let (a, v) = place(origin[0] + i as i64);
+            let (a, v) = place(origin.row + i as i64);
             for (j, value) in out.iter_mut().enumerate() {
-                let (b, u) = place(origin[1] + j as i64);
+                let (b, u) = place(origin.col + j as i64);
                 let [north, south] = [a, a + 1].map(|a| patch.at(a, b) + u * (patch.at(a, b + 1) - patch.at(a, b)));
                 *value = offset + (north + v * (south - north));
             }
@@ -201,7 +201,7 @@ mod tests {
     fn the_whole_lattice_is_that_of_the_plain_methods() {
         for rule in [LatticeRule::DiamondSquare, LatticeRule::Midpoint] {
             let lattice = lattice(rule, 100.0, 60.0);
-            let patch = lattice.patch(4, [0, 0], [16, 16]);
+            let patch = lattice.patch(4, CellRect::new([0, 0], [17, 17]));
             for (i, row) in plain(&lattice, 4).iter().enumerate() {
                 for (j, value) in row.iter().enumerate() {
                     assert_eq!(patch.at(i as i64, j as i64), *value, "{rule:?} at {i}, {j}");
@@ -214,9 +214,9 @@ mod tests {
     fn a_part_has_the_bits_of_the_whole() {
         for rule in [LatticeRule::DiamondSquare, LatticeRule::Midpoint] {
             let lattice = lattice(rule, 100.0, 60.0);
-            let whole = lattice.patch(6, [0, 0], [64, 64]);
+            let whole = lattice.patch(6, CellRect::new([0, 0], [65, 65]));
             for (first, last) in [([0, 0], [0, 0]), ([13, 50], [27, 64]), ([31, 31], [33, 32]), ([64, 7], [64, 9])] {
-                let part = lattice.patch(6, first, last);
+                let part = lattice.patch(6, CellRect::from_corners(first, last.map(|n| n + 1)));
                 for i in first[0]..=last[0] {
                     for j in first[1]..=last[1] {
                         assert_eq!(part.at(i, j), whole.at(i, j), "{rule:?} at {i}, {j}");
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn without_displacement_the_midpoint_rule_interpolates_the_corners() {
         // Rounding: six levels of means of values under 100: 6 · 100 · 2⁻²⁴ < 4·10⁻⁵.
-        let patch = lattice(LatticeRule::Midpoint, 100.0, 0.0).patch(6, [0, 0], [64, 64]);
+        let patch = lattice(LatticeRule::Midpoint, 100.0, 0.0).patch(6, CellRect::new([0, 0], [65, 65]));
         let [nw, ne, sw, se] = [(0, 0), (0, 64), (64, 0), (64, 64)].map(|(i, j)| patch.at(i, j));
         for (i, j) in [(0, 32), (1, 1), (17, 50), (64, 63), (32, 32)] {
             let (v, u) = (i as f32 / 64.0, j as f32 / 64.0);
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_finer_level_keeps_the_points_of_the_coarser() {
         let lattice = lattice(LatticeRule::DiamondSquare, 100.0, 60.0);
-        let [coarse, fine] = [5, 6].map(|level| lattice.patch(level, [0, 0], [1 << level, 1 << level]));
+        let [coarse, fine] = [5, 6].map(|level| lattice.patch(level, CellRect::new([0, 0], [(1 << level) + 1; 2])));
         for i in 0..=32 {
             for j in 0..=32 {
                 assert_eq!(coarse.at(i, j), fine.at(2 * i, 2 * j));

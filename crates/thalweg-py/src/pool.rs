@@ -1,6 +1,7 @@
 //! Where work is done: on a pool of threads of our own, the interpreter let go. A panic becomes RuntimeError.
 
 use std::any::Any;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +12,8 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use thalweg_core::Error;
 use thalweg_core::base::memory;
+use thalweg_core::{Error, Progress, ProgressReport};
 
 use crate::error::raised;
 
@@ -90,17 +91,22 @@ pub fn work<T: Send>(
     done.map_err(|panic| failed(&*panic))?.map_err(raised)
 }
 
-/// Does work that may take long and looks now and then whether it is to stop, which it is once a signal came.
+/// Does work that may take long on the pool, without the interpreter lock. The progress that `what` is given stops the
+/// work at its next report after a signal came.
 pub fn work_watched<T: Send>(
     py: Python<'_>,
-    what: impl FnOnce(&AtomicBool) -> thalweg_core::base::error::Result<T> + Send,
+    what: impl FnOnce(&mut dyn Progress) -> thalweg_core::base::error::Result<T> + Send,
 ) -> PyResult<T> {
     let pool = pool()?;
     let stop = AtomicBool::new(false);
     let (done, signal) = py.detach(|| {
         let (told, hears) = channel();
         pool.in_place_scope(|scope| {
-            scope.spawn(|_| drop(told.send(catch_unwind(AssertUnwindSafe(|| what(&stop))))));
+            let mut progress = |_: &ProgressReport<'_>| match stop.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+            scope.spawn(move |_| drop(told.send(catch_unwind(AssertUnwindSafe(|| what(&mut progress))))));
             let mut signal = None;
             loop {
                 match hears.recv_timeout(LOOK) {

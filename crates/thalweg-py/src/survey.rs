@@ -9,7 +9,7 @@ use thalweg_flow::{FlowGraph, Land, streams};
 use crate::array::{array, cells_of_pairs, metres, places};
 use crate::flow::spread;
 use crate::land::Terrain;
-use crate::pool::work;
+use crate::pool::{work, work_watched};
 
 /// A reach of a stream: number, order, magnitude, cells (row, column), length and drop in metres, slope, catchment in m², and the number of
 /// the reach that it runs into.
@@ -47,8 +47,8 @@ pub fn drain<'py>(
     let ground = &terrain.0;
     let breach = breach.map(|[depth, length]| BreachLimits { depth, length });
     let options = SurveyOptions { threshold, outlets: cells_of_pairs(outlets), breach, ..SurveyOptions::default() };
-    let (survey, wide, summary) = work(py, || {
-        let survey = Survey::of(ground, &options, |_| {})?;
+    let (survey, wide, summary) = work_watched(py, |progress| {
+        let survey = Survey::of(ground, &options, progress)?;
         let wide = spreads
             .then(|| {
                 let land = Land { outlets: &options.outlets, ..Land::of(ground) }.under(&survey.filled);

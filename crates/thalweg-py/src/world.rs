@@ -1,8 +1,6 @@
 //! [`World`]: tiles of worlds of any size.
 
-use std::ops::ControlFlow;
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArrayMethods};
@@ -10,7 +8,7 @@ use pyo3::prelude::*;
 use thalweg_core::CellRect;
 use thalweg_core::terrain::{CATCHMENT, Cells, RECEIVER};
 use thalweg_export::world_files::terrain_of_window;
-use thalweg_sim::world::{End, Solving};
+use thalweg_sim::world::End;
 
 use crate::error::raised;
 use crate::land::Terrain;
@@ -59,12 +57,8 @@ impl World {
     ) -> PyResult<Terrain> {
         let world = self.world()?;
         let rect = of(&world).map_err(raised)?;
-        let made = work_watched(py, |stop: &AtomicBool| {
-            let mut watch = |_: &Solving| match stop.load(Ordering::Relaxed) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            };
-            world.solve(level, rect, &mut watch)?;
+        let made = work_watched(py, |progress| {
+            world.solve(level, rect, progress)?;
             let window = world.window(level, rect)?;
             let mut land = terrain_of_window(world.frame(), &window, world.runoff())?;
             land.insert(&RECEIVER, Cells::Count(window.receivers.map(|to| u32::from(*to))))?;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use thalweg_core::terrain::LakeRaster;
-use thalweg_core::{CellRect, Error, Field, Height, Result};
+use thalweg_core::{CellRect, Error, Field, Height, Progress, Result};
 use thalweg_io::atomic;
 use thalweg_refine::{Frame, LocalWindow};
-use thalweg_sim::world::{Coarse, CoarseWater, Watch};
+use thalweg_sim::world::{Coarse, CoarseWater};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A level 0 with its file.
@@ -24,7 +24,7 @@ impl<C: Coarse> Kept<C> {
     }
 
     /// The whole level: of the file, or solved and put there. Two processes that solve it at once write the same bytes.
-    fn whole(&self, watch: Watch<'_>) -> Result<&LocalWindow> {
+    fn whole(&self, progress: &mut dyn Progress) -> Result<&LocalWindow> {
         if let Some(whole) = self.whole.get() {
             return Ok(whole);
         }
@@ -33,7 +33,7 @@ impl<C: Coarse> Kept<C> {
         let whole = match read {
             Some(whole) => whole,
             None => {
-                let whole = self.solved.window(world, watch)?;
+                let whole = self.solved.window(world, progress)?;
                 let bytes = bytes_of(&whole, self.solved.identity());
                 atomic(&self.path, |file| file.write_all(&bytes).map_err(Error::io(&self.path, "write")))?;
                 whole
@@ -48,13 +48,13 @@ impl<C: Coarse> Coarse for Kept<C> {
         self.solved.frame()
     }
 
-    fn window(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<LocalWindow> {
-        self.whole(watch)?.part(rect)
+    fn window(&self, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<LocalWindow> {
+        self.whole(progress)?.part(rect)
     }
 
     /// It is not in the file, for no job writes rivers: who asks has level 0 solved.
-    fn water(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
-        self.solved.water(rect, watch)
+    fn water(&self, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<Option<CoarseWater>> {
+        self.solved.water(rect, progress)
     }
 
     fn bytes(&self) -> u64 {

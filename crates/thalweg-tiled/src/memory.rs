@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::layer::NO_HEIGHT;
 use crate::{LayerRead, Product, TileInput, TileLayer, TileOutput, drainage};
 use thalweg_core::terrain::{ChannelNetwork, Lake, TileGrid};
-use thalweg_core::{Error, Result, Terrain};
+use thalweg_core::{Error, Progress, ProgressReport, Result, Terrain};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_io::Samples;
 use thalweg_render::products::nested::NestedDepression;
@@ -27,17 +27,17 @@ pub struct Drained {
 }
 
 /// Runs every pass of [`drainage::tile_passes`] on a terrain in tiles of `side` cells. Before each pass, `order` puts
-/// the numbers of the tiles in the order in which they are run. `begins` is called with the name of each pass before it
-/// begins, and with `solve` before it is solved.
+/// the numbers of the tiles in the order in which they are run. `progress` receives a report with the name of the pass
+/// before each tile, and one with the task `solve` before the pass is solved.
 ///
 /// # Errors
-/// As [`drainage::tile_passes`], and an outlet without data.
+/// As [`drainage::tile_passes`]; an outlet without data; [`Error::Stopped`].
 pub fn drain_in_memory(
     terrain: &Terrain,
     options: &SurveyOptions,
     side: usize,
     order: impl Fn(&mut [usize]),
-    mut begins: impl FnMut(&str),
+    progress: &mut dyn Progress,
 ) -> Result<Drained> {
     let passes = drainage::tile_passes(&terrain.grid, side, options)?;
     let size = terrain.grid.size;
@@ -49,14 +49,21 @@ pub fn drain_in_memory(
     drained.layers.insert(TileLayer::Height, Samples::I32(heights.collect()));
     let mut answers = vec![Vec::new(); tiling.count()];
     let mut tiles: Vec<usize> = (0..tiling.count()).collect();
+    let total = (passes.len() * (tiles.len() + 1)) as u64;
+    let mut done = 0;
+    let mut begin = |task: &str| {
+        ProgressReport::new(task, done, total).send_to(progress)?;
+        done += 1;
+        Result::Ok(())
+    };
     for pass in &passes {
-        begins(pass.name());
         let written = pass.writes().iter().map(|name| TileLayer::from_name(name)).collect::<Result<Vec<_>>>()?;
         let made = written.iter().map(|layer| Samples::filled(layer.kind(), size[0] * size[1], layer.fill()));
         let mut made = made.collect::<Result<Vec<_>>>()?;
         let mut summaries = vec![Vec::new(); tiling.count()];
         order(&mut tiles);
         for tile in &tiles {
+            begin(pass.name())?;
             let layers = pass.reads().into_iter().map(|LayerRead { layer, halo }| {
                 let whole = drained.layers.get(&TileLayer::from_name(&layer)?);
                 let whole = whole.ok_or_else(|| Error::layer(layer, "is read before it is written"))?;
@@ -72,7 +79,7 @@ pub fn drain_in_memory(
             summaries[*tile] = summary;
         }
         drained.layers.extend(written.into_iter().zip(made));
-        begins("solve");
+        begin("solve")?;
         answers = pass.solve(&summaries, &mut |product| {
             match product {
                 Product::Basins(count) => drained.basins = count,

@@ -194,8 +194,8 @@ export function drain(
     outlets?: [number, number][];
     /** Channels are cut out of depressions within so many metres of depth and length before the rest is filled. */
     breach?: { depth: number; length: number };
-    /** Is told what begins. */
-    progress?: (phase: string) => void;
+    /** Receives the name of each phase when it begins; false ends the call with an error. */
+    progress?: (phase: string) => boolean | void;
   },
 ): Drainage;
 

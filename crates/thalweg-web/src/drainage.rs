@@ -12,6 +12,7 @@ use crate::array::heights;
 use crate::error::Result;
 use crate::land::Terrain;
 use crate::options::{Options, object};
+use crate::progress::Watcher;
 
 /// Works out the drainage of a terrain.
 #[wasm_bindgen(skip_typescript)]
@@ -32,15 +33,9 @@ pub fn drain(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
         SurveyOptions { threshold: options.number("threshold")?, outlets, breach, runoff: None, depressions: false };
     let land = &terrain.land;
     survey_options.check(land)?;
-    let mut thrown = None;
-    let survey = Survey::of(land, &survey_options, |phase| {
-        if let Some(tell) = &progress {
-            thrown = thrown.take().or(tell.call1(&JsValue::NULL, &phase.name().into()).err());
-        }
-    })?;
-    if let Some(thrown) = thrown {
-        return Err(thrown.into());
-    }
+    let mut watcher = Watcher::new(progress.as_ref(), |report| Ok(report.task.into()));
+    let survey = Survey::of(land, &survey_options, &mut watcher);
+    let survey = watcher.finish(survey)?;
     let mask = land.nodata.as_ref();
     let found = Object::new();
     let put = |key: &str, value: JsValue| Reflect::set(&found, &key.into(), &value);

@@ -7,6 +7,7 @@ mod drainage;
 mod error;
 mod land;
 mod options;
+mod progress;
 mod run;
 mod textures;
 mod world;

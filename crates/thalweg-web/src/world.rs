@@ -1,20 +1,18 @@
 //! [`World`]: tiles of worlds of any size.
 
-use std::ops::ControlFlow;
-
 use js_sys::{Function, Uint8Array};
-use send_wrapper::SendWrapper;
 use serde_json::json;
 use thalweg_core::terrain::{CATCHMENT, Cells, RECEIVER};
 use thalweg_core::{CellRect, Error};
 use thalweg_export::world_files::{WebTiles, terrain_of_window, tile_rect};
 use thalweg_render::web::{Encoding, MapTile};
-use thalweg_sim::world::{Solving, TILE};
+use thalweg_sim::world::TILE;
 use wasm_bindgen::prelude::*;
 
 use crate::error::{Problem, Result};
 use crate::land::Terrain;
 use crate::options::{Options, object};
+use crate::progress::Watcher;
 use crate::run::recipe_of;
 
 /// A world at all its levels.
@@ -88,24 +86,11 @@ impl World {
 
 impl World {
     fn window(&self, level: u32, rect: CellRect<i64>, progress: Option<&Function>) -> Result<Terrain> {
-        // A function belongs to the thread that it came to: steps that another one takes are not told.
-        let progress = progress.map(SendWrapper::new);
-        let mut thrown = None;
-        let mut watch = |step: &Solving| {
-            let Some(tell) = progress.as_ref().filter(|tell| tell.valid()) else { return ControlFlow::Continue(()) };
-            let state = object(&json!({ "stage": step.what, "done": step.done, "of": step.of }));
-            match state.and_then(|state| Ok(tell.call1(&JsValue::NULL, &state)?)) {
-                Ok(answer) if answer.as_bool() == Some(false) => ControlFlow::Break(()),
-                Ok(_) => ControlFlow::Continue(()),
-                Err(problem) => {
-                    thrown = Some(SendWrapper::new(problem));
-                    ControlFlow::Break(())
-                }
-            }
-        };
-        let solved = self.world.solve(level, rect, &mut watch);
-        thrown.map_or(Ok(()), |problem| Err(problem.take()))?;
-        solved?;
+        let mut watcher = Watcher::new(progress, |report| {
+            object(&json!({ "stage": report.task, "done": report.done, "of": report.total }))
+        });
+        let solved = self.world.solve(level, rect, &mut watcher);
+        watcher.finish(solved)?;
         let window = self.world.window(level, rect)?;
         let mut land = terrain_of_window(self.world.frame(), &window, self.world.runoff())?;
         land.insert(&RECEIVER, Cells::Count(window.receivers.map(|to| u32::from(*to))))?;

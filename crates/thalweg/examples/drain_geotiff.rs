@@ -2,7 +2,7 @@
 
 use thalweg::drainage::{Survey, SurveyOptions};
 use thalweg::io::{LoadOptions, load, make_folder};
-use thalweg::{Error, Result};
+use thalweg::{Error, NoProgress, Result};
 
 fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
@@ -13,7 +13,7 @@ fn main() -> Result<()> {
     let loaded = load(&input, &LoadOptions::default())?;
     // Streams begin where a square kilometre comes together.
     let options = SurveyOptions { threshold: Some(1e6), ..SurveyOptions::default() };
-    let survey = Survey::of(&loaded.terrain, &options, |_| {})?;
+    let survey = Survey::of(&loaded.terrain, &options, &mut NoProgress)?;
     make_folder(&folder)?;
     survey.draft(&folder, &loaded.terrain, loaded.nodata)?.commit(&[])?;
 

@@ -3,11 +3,13 @@
 //! `cargo run --release --example drain_tiles -- CELLS SIDE` takes a square map of value noise of so many cells a side.
 
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use thalweg::drainage::{Survey, SurveyOptions, drain_in_memory};
 use thalweg::noise::Key;
 use thalweg::terrain::{Field, Grid, Height, Terrain};
+use thalweg::{NoProgress, ProgressReport};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut numbers = std::env::args().skip(1).map(|word| word.parse::<usize>());
@@ -32,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let each = 1e9 / (cells * cells) as f64;
 
     let begun = Instant::now();
-    let survey = Survey::of(&terrain, &options, |_| {})?;
+    let survey = Survey::of(&terrain, &options, &mut NoProgress)?;
     let whole = begun.elapsed().as_secs_f64() * each;
     println!("in memory {whole:.1} ns a cell, {} streams", survey.channels.reaches.len());
     drop(survey);
@@ -46,16 +48,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("  {name:12} {taken:6.1}");
         }
     };
-    let drained = drain_in_memory(
-        &terrain,
-        &options,
-        side,
-        |_| {},
-        |name| {
+    let drained = drain_in_memory(&terrain, &options, side, |_| {}, &mut |report: &ProgressReport<'_>| {
+        if last.as_ref().is_none_or(|(name, _)| name != report.task) {
             tell(last.take());
-            last = Some((name.to_string(), Instant::now()));
-        },
-    )?;
+            last = Some((report.task.to_string(), Instant::now()));
+        }
+        ControlFlow::Continue(())
+    })?;
     tell(last);
     println!(
         "in tiles of {side}: {sum:.1} ns a cell, {:.2} of that in memory, {} streams",

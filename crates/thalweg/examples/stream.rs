@@ -21,8 +21,8 @@ fn main() -> Result<()> {
 
     let world = World::open(&recipe)?.with_tiles(if recipe.cells < 256 { 64 } else { 512 })?;
     let all = world.frame().world(0);
-    world.solve(0, all, &mut |solving| {
-        eprintln!("{} {} of {}", solving.what, solving.done, solving.of);
+    world.solve(0, all, &mut |report: &ProgressReport<'_>| {
+        eprintln!("{} {} of {}", report.task, report.done, report.total);
         ControlFlow::Continue(())
     })?;
 

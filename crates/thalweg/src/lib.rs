@@ -30,6 +30,8 @@
 //!   pause, stop, or display the terrain while it changes. Between any two steps a run can be saved to a file
 //!   ([`Run::save`](recipe::Run::save)) and resumed ([`Run::resume`](recipe::Run::resume)); it then produces the same
 //!   bits.
+//! - Long calls that run a loop of their own, for example [`World::solve`](world::World::solve) and
+//!   [`Survey::of`](drainage::Survey::of), report to a [`Progress`], which may stop them.
 //! - A [`Session`](recipe::Session) is a run that can be edited and reversed. It continues from the earliest step that
 //!   an edited recipe changes, undoes user edits, and keeps its memory within a limit.
 //! - A [`World`](world::World) provides all levels of a recipe. It makes [any tile of any level](world::World::tile) on
@@ -59,7 +61,7 @@
 //!   mass balance ([`MassBalance`](models::MassBalance)), and the ground after a step equals the ground before it plus
 //!   that balance.
 //! - A recipe gives the same bits for any number of threads, on any machine.
-//! - The library prints nothing, asks the user nothing and runs no loop of its own.
+//! - The library prints nothing and asks the user nothing. A long call can be watched and stopped.
 //! - The library does not panic on input. It returns an [`Error`] that names the thing, its value and the allowed
 //!   values.
 
@@ -67,7 +69,7 @@
 
 pub use thalweg_core::base::error::{Error, Result};
 pub use thalweg_core::base::memory::{check_memory, limit_memory};
-pub use thalweg_core::{choice, params};
+pub use thalweg_core::{NoProgress, Progress, ProgressReport, choice, params};
 
 /// The programs of the README and of CONTRIBUTING are tests.
 #[cfg(doctest)]
@@ -81,7 +83,7 @@ pub mod prelude {
     pub use crate::recipe::{Recipe, Run, Session, find_preset};
     pub use crate::terrain::{Cell, CellRect, Field, Grid, Height, Terrain};
     pub use crate::world::World;
-    pub use crate::{Error, Result, params};
+    pub use crate::{Error, NoProgress, Progress, ProgressReport, Result, params};
 }
 
 /// Terrains, their grids and layers; measures of a terrain; resampling and cropping.
@@ -169,19 +171,20 @@ pub mod flow {
 /// larger than memory.
 ///
 /// ```
+/// use thalweg::NoProgress;
 /// use thalweg::drainage::{Survey, SurveyOptions, drain_in_memory};
 /// use thalweg::terrain::{Grid, Terrain};
 ///
 /// let heights: Vec<f32> = (0..64 * 64).map(|k| ((k / 64) + (k % 64)) as f32).collect();
 /// let terrain = Terrain::from_metres(Grid::new([64, 64], 30.0)?, &heights)?;
 /// let options = SurveyOptions::default();
-/// let survey = Survey::of(&terrain, &options, |_| {})?;
-/// let by_tiles = drain_in_memory(&terrain, &options, 16, |_| {}, |_| {})?;
+/// let survey = Survey::of(&terrain, &options, &mut NoProgress)?;
+/// let by_tiles = drain_in_memory(&terrain, &options, 16, |_| {}, &mut NoProgress)?;
 /// assert_eq!(survey.channels, by_tiles.channels);
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 pub mod drainage {
-    pub use thalweg_export::survey::{Phase, Summary, Survey, SurveyOptions};
+    pub use thalweg_export::survey::{Summary, Survey, SurveyOptions};
     pub use thalweg_render::products::lakes::outline_lakes;
     pub use thalweg_render::products::nested::{NestedDepression, nested_depressions};
     pub use thalweg_render::products::streams::trace_streams;
@@ -275,7 +278,7 @@ pub mod recipe {
     };
     pub use thalweg_sim::run::checkpoint::{Snapshot, is_checkpoint};
     pub use thalweg_sim::run::mark::Mark;
-    pub use thalweg_sim::run::{Progress, Run, StageReport};
+    pub use thalweg_sim::run::{Run, RunProgress, StageReport};
     pub use thalweg_sim::session::{Position, Session};
     pub use thalweg_sim::sketch::{Sketch, SketchFeature, SketchFrom, SketchKind, SketchWorld};
 }
@@ -297,9 +300,7 @@ pub mod world {
     pub use thalweg_refine::{
         Frame, Join, JoinPatch, Joins, LocalWindow, Rules, Sand, needed_window, refine, refine_tile, refinement_key,
     };
-    pub use thalweg_sim::world::{
-        End, Follow, Footing, RiverLine, RiverVertex, Solving, Wanted, Watch, World, unwatched,
-    };
+    pub use thalweg_sim::world::{End, Follow, Footing, RiverLine, RiverVertex, Wanted, World};
 }
 
 /// Maps, perspective views, meshes, textures and tiles of web maps, made of a terrain in memory.

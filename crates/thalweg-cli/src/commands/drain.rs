@@ -1,13 +1,14 @@
 //! `drain`: where water goes on an elevation model, as files for GIS.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
 use thalweg_core::base::memory;
-use thalweg_core::{Error, Result};
-use thalweg_export::survey::{Phase, Survey, check_files};
+use thalweg_core::{Error, ProgressReport, Result};
+use thalweg_export::survey::{Survey, check_files};
 use thalweg_io::{Format, output};
 use thalweg_store::{ElevationFile, Job, is_zarr};
 
@@ -38,9 +39,13 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<ExitCode> {
     options.outlets = cells(&terrain, &drainage.outlet, &drainage.outlet_at, "--outlet-at")?;
     options.check(&terrain)?;
     output::make_folder(&args.output)?;
-    let mut phases = Phases::new(voice, Phase::ALL.len() as u64);
-    let survey = Survey::of(&terrain, &options, |phase| phases.begin(phase.name()))?;
-    phases.begin(Phase::Files.name());
+    // The last phase is to write the files.
+    let mut phases = Phases::new(voice, Survey::TASKS.len() as u64 + 1);
+    let survey = Survey::of(&terrain, &options, &mut |report: &ProgressReport<'_>| {
+        phases.begin(report.task);
+        ControlFlow::Continue(())
+    })?;
+    phases.begin("files");
     let mut draft = survey.draft(&args.output, &terrain, nodata)?;
     voice.warn_all(draft.warnings());
     note(&mut draft.report, &args.input, &overridden, start);

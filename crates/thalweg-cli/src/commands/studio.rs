@@ -62,7 +62,7 @@ fn opened(args: &Studio) -> Result<(thalweg_sim::recipe::Recipe, Option<std::pat
     use crate::recipes as presets;
 
     let path = PathBuf::from(&args.recipe);
-    let preset = args.recipe.to_str().and_then(presets::find_preset).map(|preset| preset.and_then(presets::borrowed));
+    let preset = args.recipe.to_str().and_then(presets::find).map(|preset| preset.and_then(presets::borrowed));
     let own = preset.is_none();
     let mut recipe = match preset {
         Some(preset) => preset?,

@@ -115,7 +115,7 @@ pub enum Error {
         /// How much there is room for, in words.
         have: String,
     },
-    /// Work that its caller ended.
+    /// An operation that its caller stopped, for example through a [`Progress`](crate::Progress).
     #[error("{} was stopped", line(.what))]
     Stopped {
         /// What was being done.

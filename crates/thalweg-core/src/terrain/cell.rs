@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::{Error, Result, Size};
 
 /// A number of a row or column: `usize` counts the cells of a raster, `i64` the cells of a world, which has cells on both
-/// sides of its origin.
+/// sides of its origin, and `i32` the cells of a copied part of a raster, around which a neighbour may have a negative
+/// row or column.
 pub trait CellIndex: Copy + Ord + Hash + Debug + Display + sealed::Sealed {
     /// This row or column and `count` more; the largest number where that overflows.
     #[must_use]
@@ -46,6 +47,7 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for usize {}
     impl Sealed for i64 {}
+    impl Sealed for i32 {}
 }
 
 /// The methods of [`CellIndex`] that read alike for every integer type.
@@ -108,6 +110,25 @@ impl CellIndex for i64 {
     #[inline]
     fn count_from(self, start: Self) -> usize {
         self.saturating_sub(start).max(0) as usize
+    }
+
+    #[inline]
+    fn half_ceil(self) -> Self {
+        self.saturating_add(1).div_euclid(2)
+    }
+}
+
+impl CellIndex for i32 {
+    integer_methods!();
+
+    #[inline]
+    fn saturating_add_count(self, count: usize) -> Self {
+        self.saturating_add_unsigned(u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    #[inline]
+    fn count_from(self, start: Self) -> usize {
+        (i64::from(self) - i64::from(start)).max(0) as usize
     }
 
     #[inline]
@@ -452,6 +473,8 @@ mod tests {
         assert_eq!(whole.size(), [i64::MAX as usize; 2]);
         assert_eq!(CellRect::new([i64::MAX - 1; 2], [9, 9]).cells().count(), 1);
         assert_eq!(CellRect::new([usize::MAX - 1; 2], [9, 9]).size(), [1, 1]);
+        assert_eq!(CellRect::new([i32::MAX - 1; 2], [usize::MAX; 2]).size(), [1, 1]);
+        assert_eq!(CellRect::from_corners([i32::MIN; 2], [i32::MAX; 2]).size(), [u32::MAX as usize; 2]);
         assert_eq!(CellRect::new([1_usize, 2], [3, 3]).grown(2, CellRect::new([0, 0], [9, 9])).start, Cell::new(0, 0));
     }
 

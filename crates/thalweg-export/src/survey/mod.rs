@@ -6,6 +6,7 @@
 //! use thalweg_core::terrain::grid::Grid;
 //! use thalweg_core::terrain::height::Height;
 //! use thalweg_core::terrain::Terrain;
+//! use thalweg_core::NoProgress;
 //!
 //! // A valley that falls to the south, with a hollow in it.
 //! let metres = |i: usize, j: usize| 50.0 - i as f64 + 2.0 * j.abs_diff(10) as f64 - if (i, j) == (15, 10) { 3.0 } else { 0.0 };
@@ -13,7 +14,7 @@
 //! let terrain = Terrain::from_ground(Grid::new([40, 21], 10.0)?, ground)?;
 //!
 //! let options = SurveyOptions { threshold: Some(20_000.0), ..SurveyOptions::default() };
-//! let survey = Survey::of(&terrain, &options, |_| {})?;
+//! let survey = Survey::of(&terrain, &options, &mut NoProgress)?;
 //! assert_eq!(survey.lake_depth[(15, 10)], Height::from_metres(2.0)?);
 //! assert_eq!(survey.summary(&terrain.grid).streams.links, survey.channels.reaches.len());
 //!
@@ -31,7 +32,7 @@ pub use summary::{BasinSummary, ChannelSummary, LakeSummary, OrderSummary, Strea
 
 use thalweg_core::base::memory;
 use thalweg_core::terrain::ChannelNetwork;
-use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Terrain};
+use thalweg_core::{Cell, Error, Field, Grid, Height, Progress, ProgressReport, Result, Terrain};
 use thalweg_flow::channels::trace_channels;
 use thalweg_flow::{Directions, FlowGraph, Land, basins, breach, infinity, streams};
 use thalweg_models::models::drainage::ACCUMULATION;
@@ -62,38 +63,6 @@ pub struct SurveyOptions {
     pub runoff: Option<f64>,
     /// Whether the tree of depressions is to be told ([`Survey::depressions`]).
     pub depressions: bool,
-}
-
-/// What a survey is at, in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Phase {
-    /// Channels are cut out of depressions.
-    Breach,
-    /// Depressions are filled, and every cell is given the neighbour that it drains to.
-    Directions,
-    /// Cells are counted that drain through each.
-    Accumulation,
-    /// Streams, their orders and lines, and basins.
-    Streams,
-    /// Files are written.
-    Files,
-}
-
-impl Phase {
-    /// All of them, in order.
-    pub const ALL: [Self; 5] = [Self::Breach, Self::Directions, Self::Accumulation, Self::Streams, Self::Files];
-
-    /// A word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Breach => "breach",
-            Self::Directions => "directions",
-            Self::Accumulation => ACCUMULATION.name,
-            Self::Streams => "streams",
-            Self::Files => "files",
-        }
-    }
 }
 
 /// Where water goes on a terrain. All fields are of the terrain's size, row-major from the north-western corner.
@@ -163,26 +132,34 @@ impl SurveyOptions {
 }
 
 impl Survey {
-    /// Works it all out; `begins` is called with each [`Phase`] before it begins, but for that of the files.
+    /// The tasks of [`Survey::of`] in order: carve channels out of depressions; fill the rest and route the flow; count
+    /// the cells upstream of each cell; find streams, their orders and lines, and basins.
+    pub const TASKS: [&'static str; 4] = ["breach", "directions", ACCUMULATION.name, "streams"];
+
+    /// Computes the drainage of a terrain. `progress` receives a report at the beginning of each of the
+    /// [tasks](Self::TASKS).
     ///
     /// # Errors
-    /// As [`SurveyOptions::check`].
-    pub fn of(terrain: &Terrain, options: &SurveyOptions, mut begins: impl FnMut(Phase)) -> Result<Self> {
+    /// As [`SurveyOptions::check`]; [`Error::Stopped`].
+    pub fn of(terrain: &Terrain, options: &SurveyOptions, progress: &mut dyn Progress) -> Result<Self> {
         options.check(terrain)?;
+        let mut begin = |task: usize| {
+            ProgressReport::new(Self::TASKS[task], task as u64, Self::TASKS.len() as u64).send_to(progress)
+        };
         let (grid, area) = (&terrain.grid, terrain.grid.cell_area());
         let threshold = options.threshold_on(grid);
         let land = Land { outlets: &options.outlets, ..Land::of(terrain) };
-        begins(Phase::Breach);
+        begin(0)?;
         let breached = options.breach.map(|limits| breach::breach_depressions(&land, &limits)).transpose()?;
         let open = breached.as_ref().map_or(&terrain.ground, |breached| &breached.ground);
         let land = land.under(open);
-        begins(Phase::Directions);
+        begin(1)?;
         let mut drainage = FlowGraph::new(&land);
         let (land, directions) = (drainage.surface(&land), drainage.directions());
         let angles = infinity::route_d_infinity(&land, directions);
-        begins(Phase::Accumulation);
+        begin(2)?;
         let cells = drainage.upstream_cells();
-        begins(Phase::Streams);
+        begin(3)?;
         let lines = || -> Result<_> {
             let mask = streams::streams(&land, cells, streams::least_cells(threshold, area))?;
             Ok((streams::strahler(directions, &mask)?, trace_channels(&land, directions, cells, &mask)?))

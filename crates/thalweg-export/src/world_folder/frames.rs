@@ -16,7 +16,7 @@ use thalweg_render::pictures::animation;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::shade::ShadeOptions;
 use thalweg_sim::recipe::{Recipe, Stage};
-use thalweg_sim::run::{Progress, Run};
+use thalweg_sim::run::{Run, RunProgress};
 
 /// Frames in a second of the animation.
 const RATE: u16 = 12;
@@ -110,7 +110,7 @@ impl Frames {
     ///
     /// # Errors
     /// When the frame, or the list of frames in the folder, cannot be written.
-    pub fn step(&mut self, run: &Run, progress: &Progress) -> Result<()> {
+    pub fn step(&mut self, run: &Run, progress: &RunProgress) -> Result<()> {
         let ends = progress.step >= progress.steps;
         let due = ends || progress.step.is_multiple_of(self.every);
         if !due || self.of.as_ref().is_some_and(|label| *label != progress.label) {

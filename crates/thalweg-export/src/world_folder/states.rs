@@ -12,7 +12,7 @@ use thalweg_io::output::{self, absolute};
 use thalweg_io::staging::{announce, listed};
 use thalweg_io::{SampleType, SaveOptions, atomic, save};
 use thalweg_sim::recipe::Recipe;
-use thalweg_sim::run::{Progress, Run};
+use thalweg_sim::run::{Run, RunProgress};
 
 /// The table: a row to each state.
 const TABLE: &str = "states.csv";
@@ -127,7 +127,7 @@ impl States {
     ///
     /// # Errors
     /// When a file cannot be written; the table then names what was kept before.
-    pub fn step(&mut self, run: &Run, progress: &Progress) -> Result<()> {
+    pub fn step(&mut self, run: &Run, progress: &RunProgress) -> Result<()> {
         let [level, levels] = progress.level;
         if level + 1 < levels {
             return Ok(());

@@ -131,6 +131,7 @@ subdivided!(
 mod tests {
     use super::*;
     use crate::process::base::testing::{assert_windows_agree, coarsen, metres, relative_difference, square};
+    use thalweg_core::CellRect;
 
     #[test]
     fn windows_are_cut_from_the_whole() {
@@ -154,7 +155,7 @@ mod tests {
             falling: 0.5f64.sqrt(),
             key: Key::new(2, "base"),
         };
-        let points = lattice.patch(2, [0, 0], [4, 4]);
+        let points = lattice.patch(2, CellRect::new([0, 0], [5, 5]));
         for i in 0..4 {
             for j in 0..4 {
                 let around = [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].map(|(a, b)| f64::from(points.at(a, b)));

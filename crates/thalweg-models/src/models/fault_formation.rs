@@ -101,7 +101,7 @@ struct Fault {
 
 impl Fault {
     /// Adds this fault to a chunk of samples, the first at `anchor`.
-    fn lay(&self, [x, y]: [f64; 2], cell: f64, width: f64, chunk: &mut Chunk) {
+    fn lay(&self, Point { x, y }: Point, cell: f64, width: f64, chunk: &mut Chunk) {
         let start = self.normal[0] * x + (self.normal[1] * y - self.through);
         let slope = self.normal[0] * cell;
         let end = start + (CHUNK - 1) as f64 * slope;

@@ -104,6 +104,7 @@ fn drown(terrain: &mut Terrain, before: Option<&Field<Height>>, after: &Field<He
 mod tests {
     use super::*;
     use crate::process::forest::Tree;
+    use thalweg_core::Cell;
     use thalweg_core::base::rng::Key;
 
     /// 12 × 30 cells of 10 m: a slope of 1 m a cell to the east, in which lie a hollow of 3 × 4 cells, 6 m deep, and a pit of one
@@ -163,16 +164,16 @@ mod tests {
     #[test]
     fn new_lakes_are_poured_and_drown_plants_and_old_ones_stay() {
         let mut terrain = slope();
-        let tree = |number: u64, cell: [u32; 2]| Tree {
+        let tree = |number: u64, cell: Cell<u32>| Tree {
             number,
-            cell: cell.into(),
-            part: [32_768; 2],
+            cell,
+            part: Cell::new(32_768, 32_768),
             kind: 0,
             size: 1.0,
             age: 9,
             patch: 5.0,
         };
-        let forest = Forest::of(vec![tree(1, [4, 9]), tree(2, [1, 1])], &terrain.grid).unwrap();
+        let forest = Forest::of(vec![tree(1, Cell::new(4, 9)), tree(2, Cell::new(1, 1))], &terrain.grid).unwrap();
         forest.write(&mut terrain).unwrap();
         let model = OpenOutlets { lake: 5.0, lake_area: 1200.0 };
         let budget = run(&mut terrain, &model);
@@ -186,7 +187,7 @@ mod tests {
         // Half of the water stands on as it did, and so do reeds in it.
         terrain.insert(&POOL, Cells::Height(pool.map(|depth| Height(depth.0 / 2)))).unwrap();
         let half = terrain.heights(&POOL).unwrap().clone();
-        Forest::of(vec![tree(1, [4, 9])], &terrain.grid).unwrap().write(&mut terrain).unwrap();
+        Forest::of(vec![tree(1, Cell::new(4, 9))], &terrain.grid).unwrap().write(&mut terrain).unwrap();
         let budget = run(&mut terrain, &OpenOutlets { lake: 3.0, ..model });
         assert_eq!((terrain.heights(&POOL), budget.water_change()), (Some(&half), 0.0));
         assert_eq!(left(&terrain), [1]);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::model::{About, Blend, Family, Model};
 use crate::process::base::{AMOUNT, Base, laid_in_bands};
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Grid, params};
+use thalweg_core::{Grid, Point, params};
 
 params! {
     /// Lays a volcano as lava built it: a shield drawn out along rift zones, small cones along them, a caldera at the
@@ -90,9 +90,10 @@ struct Axis {
     length: f64,
 }
 
-/// A cone at metres from the summit.
+/// A cone.
 struct Cone {
-    at: [f64; 2],
+    /// Its middle, in metres from the summit.
+    at: Point,
     radius: f64,
 }
 
@@ -149,7 +150,7 @@ impl Volcano {
                 // More of them near the summit, none in it; a seventh of the radius to each side of the axis.
                 let [along, across] =
                     [axis.length * (0.15 + 0.95 * share * share), 0.14 * radius * own.and(2).signed()];
-                let at = [along * axis.sin + across * axis.cos, -along * axis.cos + across * axis.sin];
+                let at = Point { x: along * axis.sin + across * axis.cos, y: -along * axis.cos + across * axis.sin };
                 Cone { at, radius: self.vent * (0.5 + 0.5 * own.and(3).unit()) }
             })
             .collect();
@@ -162,9 +163,10 @@ impl Volcano {
         Built { axes, cones, scar, phases: [2, 3].map(|part| TAU * key.and(part).unit()) }
     }
 
-    /// Metres over the foot at metres eastward and southward from the summit.
-    fn at(&self, built: &Built, [x, y]: [f64; 2]) -> f64 {
+    /// Metres over the foot at a point in metres from the summit.
+    fn at(&self, built: &Built, point: Point) -> f64 {
         let Self { height, radius, .. } = *self;
+        let Point { x, y } = point;
         let mut sum = 0.0;
         for axis in &built.axes {
             let [along, across] = [x * axis.sin - y * axis.cos, x * axis.cos + y * axis.sin];
@@ -176,23 +178,23 @@ impl Volcano {
         }
         let mut z = height * (sum / built.axes.len() as f64).sqrt().sqrt();
         for cone in &built.cones {
-            let r = ((x - cone.at[0]).powi(2) + (y - cone.at[1]).powi(2)).sqrt() / cone.radius;
+            let r = ((x - cone.at.x).powi(2) + (y - cone.at.y).powi(2)).sqrt() / cone.radius;
             if r < 1.0 {
                 // A bowl within a quarter of the radius.
                 z += 0.2 * cone.radius * (1.0 - r).min(0.55 + 0.8 * r);
             }
         }
         if self.caldera > 0.0 {
-            z = self.caldera_at(built, [x, y], z);
+            z = self.caldera_at(built, point, z);
         }
         match &built.scar {
-            Some(scar) => z.min(self.scar_at(scar, [x, y])),
+            Some(scar) => z.min(self.scar_at(scar, point)),
             None => z,
         }
     }
 
     /// The ground `z` with the caldera sunk into it.
-    fn caldera_at(&self, built: &Built, [x, y]: [f64; 2], z: f64) -> f64 {
+    fn caldera_at(&self, built: &Built, Point { x, y }: Point, z: f64) -> f64 {
         let axis = &built.axes[0];
         let [along, across] = [x * axis.sin - y * axis.cos, (x * axis.cos + y * axis.sin) * 1.35];
         let far = (along * along + across * across).sqrt();
@@ -208,7 +210,7 @@ impl Volcano {
     }
 
     /// The surface of the scar, above which nothing is left.
-    fn scar_at(&self, scar: &Scar, [x, y]: [f64; 2]) -> f64 {
+    fn scar_at(&self, scar: &Scar, Point { x, y }: Point) -> f64 {
         let Self { height, radius, collapse, .. } = *self;
         // From the middle of its round head.
         let [along, across] = [x * scar.sin - y * scar.cos - 0.16 * radius, x * scar.cos + y * scar.sin];
@@ -229,12 +231,12 @@ impl Base for Volcano {
 
     fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
         let extent = grid.extent();
-        let centre = [self.centre_x * extent.width, self.centre_y * extent.height];
+        let centre = Point { x: self.centre_x * extent.width, y: self.centre_y * extent.height };
         let built = self.built(key);
         move |i, row| {
-            let y = grid.y(i) - centre[1];
+            let y = grid.y(i) - centre.y;
             for (j, value) in row.iter_mut().enumerate() {
-                *value = self.at(&built, [grid.x(j) - centre[0], y]).max(0.0) as f32;
+                *value = self.at(&built, Point { x: grid.x(j) - centre.x, y }).max(0.0) as f32;
             }
         }
     }
@@ -255,7 +257,7 @@ mod tests {
     fn it_is_high_along_its_rifts_and_ends_at_its_foot() {
         let volcano = plain();
         let built = volcano.built(Key::new(KEY, "volcano"));
-        let at = |x: f64, y: f64| volcano.at(&built, [x, y]);
+        let at = |x: f64, y: f64| volcano.at(&built, Point { x, y });
         assert!((at(0.0, 0.0) - volcano.height).abs() < 1e-9, "all axes agree on the summit");
         // The first runs east, the second west; north and south of the summit it is lower.
         for far in [1000.0, 2500.0, 3600.0] {
@@ -270,7 +272,10 @@ mod tests {
         let whole = plain();
         let fallen = Volcano { collapse: 0.5, ..plain() };
         let key = Key::new(KEY, "volcano");
-        let cut = |x: f64, y: f64| whole.at(&whole.built(key), [x, y]) - fallen.at(&fallen.built(key), [x, y]);
+        let cut = |x: f64, y: f64| {
+            let point = Point { x, y };
+            whole.at(&whole.built(key), point) - fallen.at(&fallen.built(key), point)
+        };
         // Axes run east and west, so the first of two even gaps is to the south.
         assert!(cut(0.0, 1500.0) > 100.0 && cut(0.0, -2000.0) <= 0.0 && cut(3500.0, 0.0) <= 0.0);
     }
@@ -279,10 +284,10 @@ mod tests {
     fn a_caldera_is_sunk_to_its_floor() {
         let volcano = Volcano { caldera: 700.0, ..plain() };
         let built = volcano.built(Key::new(KEY, "volcano"));
-        assert_eq!(volcano.at(&built, [0.0, 0.0]), volcano.height - volcano.caldera_depth);
+        assert_eq!(volcano.at(&built, Point::new(0.0, 0.0)), volcano.height - volcano.caldera_depth);
         assert_eq!(
-            volcano.at(&built, [850.0, 0.0]),
-            plain().at(&built, [850.0, 0.0]),
+            volcano.at(&built, Point::new(850.0, 0.0)),
+            plain().at(&built, Point::new(850.0, 0.0)),
             "beyond its rim nothing is sunk"
         );
     }
@@ -290,7 +295,7 @@ mod tests {
     #[test]
     fn every_seed_draws_another() {
         let volcano = Volcano::default();
-        let at = |seed: u64| volcano.at(&volcano.built(Key::new(seed, "volcano")), [2500.0, 1200.0]);
+        let at = |seed: u64| volcano.at(&volcano.built(Key::new(seed, "volcano")), Point::new(2500.0, 1200.0));
         assert!(at(1) != at(2) && at(2) != at(3));
     }
 

@@ -4,9 +4,9 @@
 //! deposit. A cut is shared out over a [`Brush`] by cumulated integer weights, so that the shares sum to the cut exactly.
 
 use crate::model::MassBalance;
-use thalweg_core::Height;
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::{SPLIT_PARTS, split};
+use thalweg_core::{Cell, CellRect, Height};
 
 /// Cumulated weights of a round brush in 65 535ths, row by row, rows padded with nothing to whole vectors.
 pub struct Brush {
@@ -142,8 +142,8 @@ pub struct Soil<'a> {
     pub outside: Option<&'a [bool]>,
     /// Cells from one row to the next.
     pub stride: usize,
-    /// First row and column that exist in the terrain, and one past the last.
-    pub valid: [[i32; 2]; 2],
+    /// The cells that exist in the terrain.
+    pub valid: CellRect<i32>,
     /// No cell is dug below this elevation.
     pub floor: i32,
     /// Units between two heights that storage can tell apart; 1 is full precision.
@@ -152,7 +152,7 @@ pub struct Soil<'a> {
 
 impl<'a> Soil<'a> {
     /// Ground alone, which nothing holds, in rows of `stride` cells.
-    pub fn bare(ground: &'a mut [i32], stride: usize, valid: [[i32; 2]; 2], floor: i32) -> Self {
+    pub fn bare(ground: &'a mut [i32], stride: usize, valid: CellRect<i32>, floor: i32) -> Self {
         Self {
             ground,
             loose: None,
@@ -187,18 +187,18 @@ impl Soil<'_> {
         self.outside.is_some_and(|out| [0, 1, self.stride, self.stride + 1].iter().any(|k| out[at + k]))
     }
 
-    /// Digs `amount` (grained) round cell (i, j); what was taken is returned. `SPECIAL`: whether a cell may give less than is asked, or keep something else;
-    /// `LAYERS`: whether there is a loose, wear or deposit plane.
+    /// Digs `amount` (grained) around a cell and returns what was taken. `SPECIAL` says that a cell may give less than is
+    /// asked, or keep something else; `LAYERS` that there is a loose, wear or deposit plane.
     #[inline(always)]
     pub fn dig<const SPECIAL: bool, const LAYERS: bool>(
         &mut self,
         brush: &Brush,
-        [i, j]: [i32; 2],
+        Cell { row: i, col: j }: Cell<i32>,
         amount: i32,
         tally: &mut Tally,
     ) -> i32 {
         let radius = brush.radius as i32;
-        if !SPECIAL && self.holds([i, j], radius) {
+        if !SPECIAL && self.has_all_around(Cell::new(i, j), radius) {
             let start = self.at(i - radius, j - radius);
             let dug = match brush.radius {
                 0 => self.dig_rows::<1, 4, LAYERS>(brush, start, amount),
@@ -212,15 +212,16 @@ impl Soil<'_> {
                 return amount;
             }
         }
-        self.dig_cells::<SPECIAL>(brush, [i - radius, j - radius], amount, tally)
+        self.dig_cells::<SPECIAL>(brush, Cell::new(i - radius, j - radius), amount, tally)
     }
 
-    /// Lays `amount` on the four corners of a position, by bilinear weights; what there was room for is returned.
+    /// Lays `amount` on the four corners around a position, by bilinear weights, and returns what there was room for: `at`
+    /// is the index of the north-western corner, from which the position is part of a row and of a column away.
     #[inline(always)]
     pub fn lay<const SPECIAL: bool, const LAYERS: bool>(
         &mut self,
         at: usize,
-        [v, u]: [f32; 2],
+        Cell { row: v, col: u }: Cell<f32>,
         amount: i32,
         tally: &mut Tally,
     ) -> i32 {
@@ -252,11 +253,11 @@ impl Soil<'_> {
         laid
     }
 
-    /// Whether all cells up to `radius` from a cell exist.
+    /// Returns true if all cells up to `radius` from a cell exist.
     #[inline(always)]
-    fn holds(&self, [i, j]: [i32; 2], radius: i32) -> bool {
-        let [[top, left], [bottom, right]] = self.valid;
-        i - radius >= top && j - radius >= left && i + radius < bottom && j + radius < right
+    fn has_all_around(&self, Cell { row: i, col: j }: Cell<i32>, radius: i32) -> bool {
+        let CellRect { start, end } = self.valid;
+        i - radius >= start.row && j - radius >= start.col && i + radius < end.row && j + radius < end.col
     }
 
     /// A small brush where nothing holds it back: rows of a fixed width, which compile to vectors. False, and nothing
@@ -356,11 +357,11 @@ impl Soil<'_> {
     fn dig_cells<const SPECIAL: bool>(
         &mut self,
         brush: &Brush,
-        [i, j]: [i32; 2],
+        Cell { row: i, col: j }: Cell<i32>,
         amount: i32,
         tally: &mut Tally,
     ) -> i32 {
-        let [[top, left], [bottom, right]] = self.valid;
+        let CellRect { start, end } = self.valid;
         let cut = Cut::new(amount);
         let mut taken = 0;
         for r in 0..=2 * brush.radius as i32 {
@@ -368,7 +369,7 @@ impl Soil<'_> {
                 let k = r as usize * brush.width + c as usize;
                 let part = cut.part(brush.before[k], brush.after[k]);
                 let [ci, cj] = [i + r, j + c];
-                if part == 0 || ci < top || cj < left || ci >= bottom || cj >= right {
+                if part == 0 || ci < start.row || cj < start.col || ci >= end.row || cj >= end.col {
                     continue;
                 }
                 let at = self.at(ci, cj);
@@ -445,7 +446,7 @@ mod tests {
 
     /// A square of flat ground of 99 × 99 cells in rows of 128.
     fn flat(ground: &mut [i32]) -> Soil<'_> {
-        Soil::bare(ground, 128, [[0, 0], [99, 99]], -1_000_000_000)
+        Soil::bare(ground, 128, CellRect::new([0, 0], [99, 99]), -1_000_000_000)
     }
 
     #[test]
@@ -454,8 +455,10 @@ mod tests {
             for amount in [0, 1, 5, 70, 65_535, 65_536, 1_000_003, 16_777_215, 500_000_000] {
                 let (brush, amount) = (Brush::new(radius), grained(amount));
                 let (mut fast, mut careful) = (vec![0; 128 * 128], vec![0; 128 * 128]);
-                let taken = flat(&mut fast).dig::<false, false>(&brush, [50, 50], amount, &mut Tally::default());
-                let slow = flat(&mut careful).dig::<true, true>(&brush, [50, 50], amount, &mut Tally::default());
+                let taken =
+                    flat(&mut fast).dig::<false, false>(&brush, Cell::new(50, 50), amount, &mut Tally::default());
+                let slow =
+                    flat(&mut careful).dig::<true, true>(&brush, Cell::new(50, 50), amount, &mut Tally::default());
                 assert_eq!((taken, &fast), (slow, &careful), "radius {radius}, amount {amount}");
                 assert_eq!(taken, amount);
                 assert_eq!(fast.iter().map(|x| i64::from(*x)).sum::<i64>(), -i64::from(amount));
@@ -467,7 +470,7 @@ mod tests {
     fn a_brush_over_the_edge_takes_only_what_is_there() {
         let (brush, mut ground) = (Brush::new(3.0), vec![0; 128 * 128]);
         let mut tally = Tally::default();
-        let taken = flat(&mut ground).dig::<false, false>(&brush, [0, 0], 60_000, &mut tally);
+        let taken = flat(&mut ground).dig::<false, false>(&brush, Cell::new(0, 0), 60_000, &mut tally);
         assert!(taken > 60_000 / 4 && taken < 60_000 / 2, "the corner's quarter and its two half axes: {taken}");
         assert_eq!(ground.iter().map(|x| i64::from(*x)).sum::<i64>(), -i64::from(taken));
     }

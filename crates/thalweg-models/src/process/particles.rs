@@ -12,14 +12,14 @@ use rayon::prelude::*;
 
 use crate::model::MassBalance;
 use thalweg_core::terrain::{GROUND, LOOSE, LayerSpec};
-use thalweg_core::{Error, Field, Grid, Height, Result, Terrain};
+use thalweg_core::{Cell, CellRect, Error, Field, Grid, Height, Result, Size, Terrain};
 
 /// Something that the scheduler can place: a number that orders it, and the world cell it is in.
 pub trait Particle: Copy + Send + Sync {
     /// Unique number; queues are sorted by it.
     fn number(&self) -> u64;
-    /// World row and column.
-    fn cell(&self) -> [i64; 2];
+    /// The world cell that it is in.
+    fn cell(&self) -> Cell<i64>;
 }
 
 /// What particles do in a tile.
@@ -77,14 +77,14 @@ impl<'a> Planes<'a> {
 /// A tile with its halo, copied out of the planes. Rows have a fixed stride; all coordinates are the patch's own.
 #[derive(Default)]
 pub struct Patch {
-    /// World row and column of the patch's cell (0, 0).
-    pub origin: [i64; 2],
+    /// World cell of the patch's row 0, column 0.
+    pub origin: Cell<i64>,
     /// Cells from one row to the next.
     pub stride: usize,
-    /// First row and column of the tile inside the patch, widened by the margin, and one past the last.
-    pub tile: [[i32; 2]; 2],
-    /// First row and column that exist in the terrain, and one past the last.
-    pub valid: [[i32; 2]; 2],
+    /// The cells of the tile, widened by the margin.
+    pub tile: CellRect<i32>,
+    /// The cells that exist in the terrain.
+    pub valid: CellRect<i32>,
     /// Copies of [`Planes::heights`], in units.
     heights: Vec<Named<Vec<i32>>>,
     /// Copies of [`Planes::counts`].
@@ -180,13 +180,13 @@ pub fn round<K: Kernel>(
         counts: planes.counts.iter().map(|(name, _)| *name).collect(),
         factors: planes.factors.iter().map(|(name, _)| *name).collect(),
     };
-    for colour in [[0, 0], [0, 1], [1, 1], [1, 0]] {
+    for colour in [[0, 0], [0, 1], [1, 1], [1, 0]].map(Cell::from) {
         let active = layout.active(colour, &queues);
         let mut jobs: Vec<Job<'_, K::Particle>> = active
             .iter()
-            .map(|[ti, tj]| Job {
-                tile: [*ti, *tj],
-                queue: std::mem::take(&mut queues[ti * layout.count[1] + tj]),
+            .map(|tile| Job {
+                tile: *tile,
+                queue: std::mem::take(&mut queues[layout.index(*tile)]),
                 heights: Vec::new(),
                 counts: Vec::new(),
             })
@@ -226,7 +226,8 @@ struct Names {
 
 /// One tile at work: its queue, and its rows of each plane.
 struct Job<'a, P> {
-    tile: [usize; 2],
+    /// Row and column among the tiles.
+    tile: Cell,
     queue: Vec<P>,
     heights: Vec<&'a mut [Height]>,
     counts: Vec<&'a mut [u32]>,
@@ -237,36 +238,41 @@ struct Layout {
     side: usize,
     halo: usize,
     margin: usize,
-    size: [usize; 2],
-    origin: [i64; 2],
+    size: Size,
+    origin: Cell<i64>,
     /// World tile number of the first tile row and column, and how many there are.
-    first: [i64; 2],
-    count: [usize; 2],
+    first: Cell<i64>,
+    count: Size,
 }
 
 impl Layout {
     fn new(grid: &Grid, halo: usize, margin: usize) -> Self {
         let side = tile_side(halo);
-        let first = grid.origin.map(|o| o.div_euclid(side as i64));
+        let origin = Cell::from(grid.origin);
+        let first = origin.map(|o| o.div_euclid(side as i64));
         let last = [0, 1].map(|a| (grid.origin[a] + grid.size[a] as i64 - 1).div_euclid(side as i64));
         let count = [0, 1].map(|a| (last[a] - first[a] + 1) as usize);
-        Self { side, halo, margin, size: grid.size, origin: grid.origin, first, count }
+        Self { side, halo, margin, size: grid.size, origin, first, count }
     }
 
-    fn tile_of(&self, cell: [i64; 2]) -> usize {
-        let [ti, tj] = [0, 1].map(|a| {
+    fn tile_of(&self, cell: Cell<i64>) -> usize {
+        self.index(Cell::from_axes(|a| {
             let tile = cell[a].div_euclid(self.side as i64) - self.first[a];
             tile.clamp(0, self.count[a] as i64 - 1) as usize
-        });
-        ti * self.count[1] + tj
+        }))
+    }
+
+    /// Number of a tile, row by row.
+    fn index(&self, tile: Cell) -> usize {
+        tile.row * self.count[1] + tile.col
     }
 
     /// The tiles of a colour (by parity of world tile numbers) that have particles, in row-major order.
-    fn active<P>(&self, colour: [i64; 2], queues: &[Vec<P>]) -> Vec<[usize; 2]> {
-        let first = [0, 1].map(|a| (colour[a] - self.first[a]).rem_euclid(2) as usize);
-        let rows = (first[0]..self.count[0]).step_by(2);
-        rows.flat_map(|ti| (first[1]..self.count[1]).step_by(2).map(move |tj| [ti, tj]))
-            .filter(|[ti, tj]| !queues[ti * self.count[1] + tj].is_empty())
+    fn active<P>(&self, colour: Cell<i64>, queues: &[Vec<P>]) -> Vec<Cell> {
+        let first = Cell::from_axes(|a| (colour[a] - self.first[a]).rem_euclid(2) as usize);
+        let rows = (first.row..self.count[0]).step_by(2);
+        rows.flat_map(|row| (first.col..self.count[1]).step_by(2).map(move |col| Cell { row, col }))
+            .filter(|tile| !queues[self.index(*tile)].is_empty())
             .collect()
     }
 
@@ -285,13 +291,13 @@ impl Layout {
         part: impl for<'j> Fn(&'j mut Job<'a, P>) -> &'j mut Vec<&'a mut [T]>,
     ) {
         let mut rows = plane.as_mut_slice().chunks_mut(self.size[1]).enumerate();
-        for band in jobs.chunk_by_mut(|a, b| a.tile[0] == b.tile[0]) {
-            let span = self.span(band[0].tile[0], 0);
+        for band in jobs.chunk_by_mut(|a, b| a.tile.row == b.tile.row) {
+            let span = self.span(band[0].tile.row, 0);
             // Bands come in order from the north and do not overlap, so rows before this one's are nobody's.
             for (_, row) in rows.by_ref().skip_while(|(i, _)| *i < span.start).take(span.len()) {
                 let (mut rest, mut at) = (row, 0);
                 for job in band.iter_mut() {
-                    let cols = self.span(job.tile[1], 1);
+                    let cols = self.span(job.tile.col, 1);
                     let (_, after) = rest.split_at_mut(cols.start - at);
                     let (mine, after) = after.split_at_mut(cols.len());
                     part(job).push(mine);
@@ -314,17 +320,21 @@ impl Layout {
         let side = self.side + 2 * self.halo;
         let stride = (side + 16).next_multiple_of(16);
         let cells = stride * (side + 1);
-        let start = [0, 1].map(|a| (self.first[a] + job.tile[a] as i64) * self.side as i64 - self.halo as i64);
-        let [rows, cols] = [self.span(job.tile[0], 0), self.span(job.tile[1], 1)];
+        let start = Cell::from_axes(|a| (self.first[a] + job.tile[a] as i64) * self.side as i64 - self.halo as i64);
+        let [rows, cols] = [self.span(job.tile.row, 0), self.span(job.tile.col, 1)];
         let first = (self.halo - self.margin) as i32;
         let end = (self.halo + self.side + self.margin) as i32;
         // Patch coordinates of the terrain's first and past-the-last cell that the patch covers.
         let local = |x: usize, a: usize| (x as i64 + self.origin[a] - start[a]) as i32;
         patch.origin = start;
         patch.stride = stride;
-        patch.tile = [[first, first], [end, end]];
-        patch.valid = [[local(rows.start, 0), local(cols.start, 1)], [local(rows.end, 0), local(cols.end, 1)]];
-        let at = |r: usize| (patch.valid[0][0] as usize + r) * stride + patch.valid[0][1] as usize;
+        patch.tile = CellRect::from_corners([first, first], [end, end]);
+        patch.valid = CellRect {
+            start: Cell::new(local(rows.start, 0), local(cols.start, 1)),
+            end: Cell::new(local(rows.end, 0), local(cols.end, 1)),
+        };
+        let Cell { row: top, col: left } = patch.valid.start.map(|n| n as usize);
+        let at = |r: usize| (top + r) * stride + left;
         let copy_rows = |r: usize| at(r)..at(r) + cols.len();
 
         blank(&mut patch.heights, &names.heights);
@@ -360,8 +370,9 @@ impl Layout {
 
     /// Copies the written planes back.
     fn scatter<P>(&self, patch: &Patch, job: &mut Job<'_, P>) {
-        let rows = (patch.valid[1][0] - patch.valid[0][0]) as usize;
-        let at = |r: usize| (patch.valid[0][0] as usize + r) * patch.stride + patch.valid[0][1] as usize;
+        let rows = patch.valid.rows();
+        let Cell { row: top, col: left } = patch.valid.start.map(|n| n as usize);
+        let at = |r: usize| (top + r) * patch.stride + left;
         for ((_, plane), target) in patch.heights.iter().zip(job.heights.chunks_mut(rows)) {
             for (r, row) in target.iter_mut().enumerate() {
                 let source = &plane[at(r)..at(r) + row.len()];

@@ -8,7 +8,7 @@ use crate::strata::pile::Pile;
 use crate::strata::vary::{Octaves, Strike, Vary, log_normal};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Grid, Point};
+use thalweg_core::{Cell, Grid, Point, Size};
 
 /// Grains in the pile of beds, after which they repeat: 131 km of rock.
 const PILE: usize = 1 << 16;
@@ -144,9 +144,10 @@ impl StandingBeds {
         self.softness[(((height >> 1) as u32).wrapping_sub(phase) >> 16) as usize]
     }
 
-    /// Where in the pile cells of `width` metres lie: of `size` rows and columns from world cell (row, column) `first` on, row by row, the
-    /// height of the pile's bottom in steps of two units, that wraps round as the pile does.
-    pub fn phases(&self, first: [i64; 2], size: [usize; 2], width: f64) -> Vec<u32> {
+    /// Returns where in the pile cells of `width` metres are: for `size` rows and columns from world cell `first` on,
+    /// row by row, the height of the pile's bottom in steps of two units, which wraps round as the pile does.
+    pub fn phases(&self, first: impl Into<Cell<i64>>, size: Size, width: f64) -> Vec<u32> {
+        let first = first.into();
         let centre = |k: i64| (k as f64 + 0.5) * width;
         // The lattice's cells about the window's, their centres on both sides.
         let lattice = |metres: f64| metres / self.cell - 0.5;
@@ -168,11 +169,11 @@ impl StandingBeds {
         let risen = log_normal(&grid, self.risen.metres * UNITS, &[noise]);
         let mut phases = Vec::with_capacity(size[0] * size[1]);
         for i in 0..size[0] {
-            let y = centre(first[0] + i as i64);
+            let y = centre(first.row + i as i64);
             let row = lattice(y) - from[0] as f64;
             let (r, v) = (row.floor() as usize, row - row.floor());
             for j in 0..size[1] {
-                let x = centre(first[1] + j as i64);
+                let x = centre(first.col + j as i64);
                 let height = match &risen {
                     Vary::Everywhere(risen) => f64::from(*risen),
                     Vary::Field(field) => {

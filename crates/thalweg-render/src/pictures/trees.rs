@@ -58,7 +58,7 @@ pub fn draw(map: &mut Picture, trees: &[Tree], size: Size, metres: f64, sun: Sun
     }
     let mut light = Field::generate([rows, cols], |i, j| linear(map.rgb[(i, j)]).map(|x| x * dark[(i, j)]));
     let mut order: Vec<&Tree> = trees.iter().collect();
-    order.sort_by_key(|tree| (tree.cell[0], tree.part[0], tree.number));
+    order.sort_by_key(|tree| (tree.cell.row, tree.part.row, tree.number));
     for tree in order {
         let colour = coloured(tree);
         disc(rows, cols, at(tree), 0.5 * tree.crown() / metres, |i, j, cover, [down, right]| {
@@ -266,7 +266,7 @@ mod tests {
     }
 
     fn tree(cell: [u32; 2], kind: u8) -> Tree {
-        Tree { number: 7, cell: cell.into(), part: [32_768; 2], kind, size: 1.0, age: 9, patch: 5.0 }
+        Tree { number: 7, cell: cell.into(), part: [32_768; 2].into(), kind, size: 1.0, age: 9, patch: 5.0 }
     }
 
     fn sum(pixel: [u8; 3]) -> i32 {

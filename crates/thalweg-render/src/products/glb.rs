@@ -332,7 +332,7 @@ mod tests {
         let tree = |n: u64| Tree {
             number: n,
             cell: Cell::new(1 + n as u32 % 2, 1 + n as u32 % 3),
-            part: [20_000; 2],
+            part: [20_000; 2].into(),
             kind: (n % 2) as u8,
             size: 0.75,
             age: 3,

@@ -9,7 +9,7 @@ use crate::products::gltf::{Gltf, Numbers};
 use crate::products::mesh::{MeshOptions, scale};
 use crate::products::plants::Plant;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Result, Terrain};
+use thalweg_core::{Cell, Result, Terrain};
 use thalweg_models::process::forest::Tree;
 
 /// Shapes to each kind.
@@ -157,7 +157,7 @@ impl StandingTree {
 /// Where a tree stands on the mesh: on the triangle under it.
 fn foot(tree: &Tree, terrain: &Terrain, scale: f64) -> Option<[f32; 3]> {
     let [rows, cols] = terrain.grid.size;
-    let [y, x] = tree.at().map(|at| at - 0.5);
+    let Cell { row: y, col: x } = tree.at().map(|at| at - 0.5);
     if y < 0.0 || x < 0.0 || rows < 2 || cols < 2 || y > (rows - 1) as f64 || x > (cols - 1) as f64 {
         return None;
     }
@@ -183,7 +183,7 @@ fn foot(tree: &Tree, terrain: &Terrain, scale: f64) -> Option<[f32; 3]> {
 mod tests {
     use super::*;
     use crate::products::mesh::Mesh;
-    use thalweg_core::{Cell, Field, Grid, Height};
+    use thalweg_core::{Field, Grid, Height};
     use thalweg_models::process::forest::KINDS;
 
     fn land() -> Terrain {
@@ -199,7 +199,7 @@ mod tests {
         let tree = |n: u64| Tree {
             number: n,
             cell: Cell::new((7 * n % 20) as u32, (11 * n % 30) as u32),
-            part: [(n * 9973 % 65_536) as u16, (n * 31_337 % 65_536) as u16],
+            part: Cell::new((n * 9973 % 65_536) as u16, (n * 31_337 % 65_536) as u16),
             kind: (n % KINDS.len() as u64) as u8,
             size: 1.0,
             age: 0,

@@ -69,10 +69,10 @@ pub struct Change {
     pub to: serde_json::Value,
 }
 
-/// Where a run stands after a step.
+/// The progress of a run after a step.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Progress {
+pub struct RunProgress {
     /// Number of the turn, from 0, among [`Run::turns`]: where there is one level, that of the stage.
     pub turn: usize,
     /// Number of turns in all.
@@ -209,7 +209,7 @@ impl Run {
     /// # Errors
     /// When a stage's input layer is missing or does not fit, or a stroke's layer does not. The terrain is then as before the
     /// step, but for strokes that went before what failed; they are not made again.
-    pub fn step(&mut self) -> Result<Option<Progress>> {
+    pub fn step(&mut self) -> Result<Option<RunProgress>> {
         let Some(turn) = self.turns.get(self.turn).copied() else { return Ok(None) };
         let mut budget = self.begin()?;
         budget += self.make_strokes()?;
@@ -246,7 +246,7 @@ impl Run {
         if self.step >= steps {
             budget += self.make_strokes()?;
         }
-        let progress = Progress {
+        let progress = RunProgress {
             turn: self.turn,
             turns: self.turns.len(),
             stage: turn.stage,

@@ -39,7 +39,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::recipe::{Recipe, Stage};
-use crate::run::{Progress, Run};
+use crate::run::{Run, RunProgress};
 use thalweg_core::{Result, Terrain};
 use thalweg_render::products::resample::reduce;
 
@@ -138,7 +138,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`Run::step`].
-    pub fn step(&mut self) -> Result<Option<Progress>> {
+    pub fn step(&mut self) -> Result<Option<RunProgress>> {
         if self.run.is_done() {
             return Ok(None);
         }

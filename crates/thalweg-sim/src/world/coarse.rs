@@ -1,13 +1,13 @@
 //! [`Coarse`]: what level 0 of a world is, and where it comes from.
 
-use std::ops::ControlFlow;
-
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::RAIN;
-use thalweg_core::{CellRect, Error, Field, Result, Terrain};
+use thalweg_core::{CellRect, Field, Progress, ProgressReport, Result, Terrain};
 use thalweg_flow::Directions;
 use thalweg_flow::accumulate::{SHARES, accumulate_weights, shares};
 use thalweg_refine::{Frame, LocalWindow, Rules};
+
+use crate::run::Run;
 
 /// Level 0 of a world: solved whole, or in parts as they are asked for.
 ///
@@ -18,22 +18,23 @@ pub trait Coarse: Send + Sync {
     /// The world at all its levels: level 0's cells, their width, edges, sea.
     fn frame(&self) -> &Frame;
 
-    /// A rectangle of level 0. What it needs and is not there yet is solved first, which may take a while: `watch` hears of it, and may
-    /// end it. Whoever asks for the same meanwhile waits; what was begun goes on with the next who asks, or begins anew.
+    /// A rectangle of level 0. The parts of level 0 that it needs and that are not solved yet are solved first, which
+    /// may take long: `progress` receives a report after each step and may stop it. A thread that asks for the same
+    /// parts meanwhile waits. A later call continues the work that was stopped, or repeats it.
     ///
     /// The window keeps what [`LocalWindow`] promises: no receiver is higher than its donor, and of land no catchment falls
     /// downstream, beyond the window's rim, too.
     ///
     /// # Errors
     /// A rectangle that is empty, not inside the world, or of too many cells (`check_window`); what cannot be solved, and
-    /// [`Error::Stopped`].
-    fn window(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<LocalWindow>;
+    /// [`Error::Stopped`](thalweg_core::Error::Stopped).
+    fn window(&self, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<LocalWindow>;
 
     /// What falls on a rectangle of level 0 and gathers there; `None` where it rains alike on all land. Discharges of rivers go by it.
     ///
     /// # Errors
     /// As [`Coarse::window`].
-    fn water(&self, _rect: CellRect<i64>, _watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+    fn water(&self, _rect: CellRect<i64>, _progress: &mut dyn Progress) -> Result<Option<CoarseWater>> {
         Ok(None)
     }
 
@@ -113,40 +114,15 @@ impl Solved {
     }
 }
 
-/// How far the solving of something is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Solving {
-    /// What is being solved, and the stage that runs.
-    pub what: String,
-    /// Steps done.
-    pub done: u64,
-    /// Steps in all.
-    pub of: u64,
-}
-
-/// Hears how far the solving is, after each step, and says whether to go on.
-pub type Watch<'a> = &'a mut (dyn FnMut(&Solving) -> ControlFlow<()> + Send);
-
-impl Solving {
-    /// Of `what`, after `done` steps of all.
-    pub fn new(what: impl Into<String>, [done, of]: [u64; 2]) -> Self {
-        Self { what: what.into(), done, of }
+/// Takes all remaining steps of a run and reports each of them; `name` says what the run makes.
+///
+/// # Errors
+/// As [`Run::step`]; [`Error::Stopped`](thalweg_core::Error::Stopped).
+pub(super) fn finish_run(run: &mut Run, name: &str, progress: &mut dyn Progress) -> Result<()> {
+    while let Some(step) = run.step()? {
+        let task = format!("{name}: {}", step.label);
+        let [done, total] = run.steps();
+        ProgressReport::new(&task, done, total).send_to(progress)?;
     }
-
-    /// Tells it to who watches.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`] when that ends it.
-    pub fn tell(&self, watch: Watch<'_>) -> Result<()> {
-        match watch(self) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Error::Stopped { what: self.what.clone() }),
-        }
-    }
-}
-
-/// Goes on whatever it hears.
-pub fn unwatched(_: &Solving) -> ControlFlow<()> {
-    ControlFlow::Continue(())
+    Ok(())
 }

@@ -6,13 +6,13 @@ use rayon::prelude::*;
 
 use crate::recipe::{Recipe, Scatter};
 use crate::run::Run;
-use crate::world::coarse::Solved;
+use crate::world::coarse::{Solved, finish_run};
 use crate::world::once::Once;
-use crate::world::{Coarse, CoarseWater, Solving, Watch};
+use crate::world::{Coarse, CoarseWater};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::RAIN;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{CellRect, Edge, Error, Field, Grid, Height, Result, Size, Terrain};
+use thalweg_core::{CellRect, Edge, Error, Field, Grid, Height, Progress, Result, Size, Terrain};
 use thalweg_flow::OUT;
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 use thalweg_refine::{Frame, LocalWindow};
@@ -150,19 +150,23 @@ impl Continents {
         continent
     }
 
-    /// Solves the continent of an id on its map's cells; goes on where an earlier one was stopped.
-    fn solve(&self, id: Id, map: CellRect<i64>, continent: &KeptContinent, watch: Watch<'_>) -> Result<Solved> {
+    /// Solves the continent of an id on its map's cells; continues where an earlier call was stopped.
+    fn solve(
+        &self,
+        id: Id,
+        map: CellRect<i64>,
+        continent: &KeptContinent,
+        progress: &mut dyn Progress,
+    ) -> Result<Solved> {
         let mut place = continent.run.lock().unwrap_or_else(PoisonError::into_inner);
-        if place.is_none() {
-            self.recipe.check_memory(&self.map)?;
-            *place = Some(Run::new(self.recipe_of(id))?);
-        }
-        while let Some(run) = place.as_mut()
-            && let Some(progress) = run.step()?
-        {
-            let what = format!("continent {} {}: {}", id[0], id[1], progress.label);
-            Solving::new(what, run.steps()).tell(watch)?;
-        }
+        let run = match &mut *place {
+            Some(run) => run,
+            none => {
+                self.recipe.check_memory(&self.map)?;
+                none.insert(Run::new(self.recipe_of(id))?)
+            }
+        };
+        finish_run(run, &format!("continent {} {}", id[0], id[1]), progress)?;
         let Some(run) = place.take() else {
             return Err(Error::value("continent", "nothing to solve", "a recipe's run"));
         };
@@ -249,22 +253,22 @@ impl Coarse for Continents {
     }
 
     /// Open sea is had without solving anything; a map that the rectangle touches is solved, whatever lies there.
-    fn window(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<LocalWindow> {
+    fn window(&self, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<LocalWindow> {
         thalweg_refine::check_window(rect, self.frame.world(0))?;
         let mut window = self.sea(rect);
         for (id, map) in self.touched(rect) {
             let continent = self.kept(id);
-            window.paste(&continent.whole.get_or_make(|| self.solve(id, map, &continent, watch))?.window);
+            window.paste(&continent.whole.get_or_make(|| self.solve(id, map, &continent, progress))?.window);
         }
         Ok(window)
     }
 
-    fn water(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+    fn water(&self, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<Option<CoarseWater>> {
         thalweg_refine::check_window(rect, self.frame.world(0))?;
         let mut water: Option<CoarseWater> = None;
         for (id, map) in self.touched(rect) {
             let continent = self.kept(id);
-            let solved = continent.whole.get_or_make(|| self.solve(id, map, &continent, watch))?;
+            let solved = continent.whole.get_or_make(|| self.solve(id, map, &continent, progress))?;
             if let Some(of_map) = &solved.water {
                 let shared = map.grown(0, rect);
                 let water = water.get_or_insert_with(|| CoarseWater::blank(rect, self.frame.cell * self.frame.cell));

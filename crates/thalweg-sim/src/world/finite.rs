@@ -4,11 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::coarse::{Coarse, CoarseWater, Solved, Solving, Watch};
+use super::coarse::{Coarse, CoarseWater, Solved, finish_run};
 use super::once::Once;
 use crate::recipe::Recipe;
 use crate::run::Run;
-use thalweg_core::{CellRect, Error, Result, Terrain};
+use thalweg_core::{CellRect, Error, Progress, Result, Terrain};
 use thalweg_refine::{Frame, LocalWindow, Rules};
 
 /// A level 0 that is a whole terrain: a recipe's, solved when it is first asked for, or one that is there.
@@ -67,13 +67,11 @@ impl Finite {
         Ok(Self { frame, whole, run: Mutex::new(None), identity: hash.digest() })
     }
 
-    fn solved(&self, watch: Watch<'_>) -> Result<Solved> {
+    fn solved(&self, progress: &mut dyn Progress) -> Result<Solved> {
         let mut slot = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let run = slot.as_mut().ok_or_else(|| Error::value("level 0", "nothing to solve", "a recipe's run"))?;
-        while let Some(progress) = run.step()? {
-            let what = format!("level 0 of {}: {}", run.recipe().name, progress.label);
-            Solving::new(what, run.steps()).tell(watch)?;
-        }
+        let name = format!("level 0 of {}", run.recipe().name);
+        finish_run(run, &name, progress)?;
         let rules = run.recipe().local(self.frame.cell).rules;
         let (_, solved) = Solved::of(run.terrain(), &rules)?;
         *slot = None;
@@ -86,15 +84,15 @@ impl Coarse for Finite {
         &self.frame
     }
 
-    fn window(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<LocalWindow> {
+    fn window(&self, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<LocalWindow> {
         thalweg_refine::check_window(rect, self.frame.world(0))?;
-        self.whole.get_or_make(|| self.solved(watch))?.window.part(rect)
+        self.whole.get_or_make(|| self.solved(progress))?.window.part(rect)
     }
 
-    fn water(&self, rect: CellRect<i64>, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+    fn water(&self, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<Option<CoarseWater>> {
         let world = self.frame.world(0);
         thalweg_refine::check_window(rect, world)?;
-        let solved = self.whole.get_or_make(|| self.solved(watch))?;
+        let solved = self.whole.get_or_make(|| self.solved(progress))?;
         solved.water.as_ref().map(|water| water.part(world, rect)).transpose()
     }
 

@@ -36,14 +36,14 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::recipe::Recipe;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{CellRect, Error, Result, Terrain};
+use thalweg_core::{CellRect, Error, Progress, Result, Terrain};
 use thalweg_models::model::{Growth, Local};
 use thalweg_refine as local;
 use thalweg_refine::{Frame, Ledger, LocalWindow, Rules, needed_window, refine_with_ledger};
 
 pub use around::Wanted;
 pub use cache::Cache;
-pub use coarse::{Coarse, CoarseWater, Solving, Watch, unwatched};
+pub use coarse::{Coarse, CoarseWater};
 pub use continents::{Continents, Id};
 pub use finite::Finite;
 pub use follow::{End, Follow, Footing};
@@ -74,7 +74,7 @@ pub struct World {
 
 impl World {
     /// The world of a recipe: its global level is level 0, and its stages' local forms make the levels beyond, as in a build of it.
-    /// Level 0 is solved when a tile first needs it; [`World::solve`] does so before, and tells how far it is.
+    /// Level 0 is solved when a tile first needs it; [`World::solve`] does so earlier and reports its progress.
     ///
     /// # Errors
     /// As [`Finite::open`], [`Continents::of`]; local forms that come to rules out of range.
@@ -178,15 +178,32 @@ impl World {
         self.coarse.bytes().saturating_add(self.cache.bytes())
     }
 
-    /// Solves what a rectangle of a level needs of level 0 and is not there yet. `watch` hears of every step, and may end it: what
-    /// was done is kept then, and the next who asks goes on.
+    /// Solves the parts of level 0 that a rectangle of a level needs and that are not solved yet. `progress` receives a
+    /// report after each step and may stop the work: the steps done are kept, and the next call continues from them.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use thalweg_core::{CellRect, ProgressReport};
+    /// use thalweg_sim::presets;
+    /// use thalweg_sim::world::World;
+    ///
+    /// let mut recipe = presets::find_preset("hills")?;
+    /// recipe.cells = 32;
+    /// let world = World::open(&recipe)?;
+    /// world.solve(0, CellRect::new([0, 0], [8, 8]), &mut |report: &ProgressReport<'_>| {
+    ///     eprintln!("{}: {} of {} steps", report.task, report.done, report.total);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A level or a rectangle that the world does not have; what cannot be solved; [`Error::Stopped`].
-    pub fn solve(&self, level: u32, rect: CellRect<i64>, watch: Watch<'_>) -> Result<()> {
+    pub fn solve(&self, level: u32, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<()> {
         self.check(level, rect)?;
         let need = (1..=level).rev().fold(rect, |rect, finer| needed_window(self.frame(), &self.rules, finer, rect));
-        self.coarse.window(need, watch).map(drop)
+        self.coarse.window(need, progress).map(drop)
     }
 
     /// What each operator gave to a rectangle of a level and took from it when it was made out of the level before, to the unit; `None` on level 0, which

@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::World;
-use super::coarse::{CoarseWater, unwatched};
+use super::coarse::CoarseWater;
 use thalweg_core::base::clock::YEAR;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{CellRect, Point, Result};
+use thalweg_core::{CellRect, NoProgress, Point, Result};
 use thalweg_flow::D8;
 use thalweg_refine::LocalWindow;
 
@@ -249,7 +249,7 @@ impl Look<'_> {
             CellRect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2]).grown(0, self.world.frame().world(0));
         let water = match self.rains.entry(square) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(free) => free.insert(self.world.coarse.water(rect, &mut unwatched)?),
+            Entry::Vacant(free) => free.insert(self.world.coarse.water(rect, &mut NoProgress)?),
         };
         let place = [0, 1].map(|axis| (cell[axis] - rect.start[axis]) as usize);
         Ok(water.as_ref().map(|water| [water.rain[(place[0], place[1])], water.gathered[(place[0], place[1])]]))

@@ -11,8 +11,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::World;
-use super::coarse::unwatched;
-use thalweg_core::{CellRect, Result};
+use thalweg_core::{CellRect, NoProgress, Result};
 use thalweg_refine::{Frame, LocalWindow, Rules, needed_window, refine_in_pieces};
 
 /// Cells of a block's side, without its halo.
@@ -41,7 +40,7 @@ impl World {
 
     /// A rectangle that is made anew, on so many threads.
     fn make(&self, level: u32, rect: CellRect<i64>, threads: usize) -> Result<LocalWindow> {
-        let Some(before) = level.checked_sub(1) else { return self.coarse.window(rect, &mut unwatched) };
+        let Some(before) = level.checked_sub(1) else { return self.coarse.window(rect, &mut NoProgress) };
         let source = self.source(before, needed_window(self.frame(), &self.rules, level, rect))?;
         refine_in_pieces(self.frame(), &self.rules, self.key, &source, rect, threads)
     }
@@ -146,7 +145,7 @@ impl World {
         } else {
             for block in &missing {
                 let need = needed_window(self.frame(), &self.rules, level, self.block_rect(level, *block));
-                sources.insert(*block, Arc::new(self.coarse.window(need, &mut unwatched)?));
+                sources.insert(*block, Arc::new(self.coarse.window(need, &mut NoProgress)?));
             }
         }
         let threads = rayon::current_num_threads().div_ceil(missing.len());

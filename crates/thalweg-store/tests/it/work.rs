@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use crate::support::{files, finish_work};
 use serde_json::Value;
-use thalweg_core::{Cell, CellRect, Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, CellRect, Field, Grid, Height, NoProgress, Terrain};
 use thalweg_export::survey::{Survey, SurveyOptions};
 use thalweg_flow::streams;
 use thalweg_io::features::save_lakes;
@@ -62,7 +62,7 @@ fn whole(store: &Store, layer: &str) -> Samples {
 fn expected(path: &Path) -> Vec<(&'static str, Samples)> {
     let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
     let options = SurveyOptions { threshold: Some(90_000.0), ..SurveyOptions::default() };
-    let survey = Survey::of(&terrain, &options, |_| {}).unwrap();
+    let survey = Survey::of(&terrain, &options, &mut NoProgress).unwrap();
     let void = |k: usize| terrain.nodata.as_ref().is_some_and(|mask| mask[k]);
     let heights = |field: &Field<Height>, none: i32| {
         let all = field.as_slice().iter().enumerate();
@@ -87,7 +87,7 @@ fn same(store: &Store, path: &Path) {
     }
     let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
     let options = SurveyOptions { depressions: true, ..SurveyOptions::default() };
-    let survey = Survey::of(&terrain, &options, |_| {}).unwrap();
+    let survey = Survey::of(&terrain, &options, &mut NoProgress).unwrap();
     let (known, numbers) = lakes::outline_lakes(&terrain, &survey.lake_depth).unwrap();
     assert!(known.len() > 5);
     assert!(whole(store, "lake") == Samples::U32(numbers.into_vec()));

@@ -41,7 +41,7 @@ pub(super) fn plants(trees: &[Tree], cells: Size, relief: &Relief) -> Vec<Plant>
     };
     let plant = |tree: &Tree| {
         let at = tree.at();
-        let (i, j) = (place(at[0], 0), place(at[1], 1));
+        let (i, j) = (place(at.row, 0), place(at.col, 1));
         let inside = (0.0..=(rows - 1) as f32).contains(&i) && (0.0..=(cols - 1) as f32).contains(&j);
         if !inside || relief.is_hole(i.round() as usize, j.round() as usize) {
             return None;

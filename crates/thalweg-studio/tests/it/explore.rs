@@ -7,10 +7,10 @@ use crate::support::run_recipe;
 use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, pos2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
-use thalweg_core::{CellRect, Edge, Field, Grid, Height, Terrain};
+use thalweg_core::{CellRect, Edge, Field, Grid, Height, Progress, Terrain};
 use thalweg_refine::{Frame, LocalWindow, Rules};
 use thalweg_sim::presets;
-use thalweg_sim::world::{Coarse, Watch, World};
+use thalweg_sim::world::{Coarse, World};
 use thalweg_studio::explore::stand::Stand;
 use thalweg_studio::explore::{Explorer, still};
 use thalweg_studio::view::camera::Camera;
@@ -145,7 +145,7 @@ impl Coarse for Nothing {
         &self.0
     }
 
-    fn window(&self, _: CellRect<i64>, _: Watch<'_>) -> thalweg_core::base::error::Result<LocalWindow> {
+    fn window(&self, _: CellRect<i64>, _: &mut dyn Progress) -> thalweg_core::base::error::Result<LocalWindow> {
         Err(thalweg_core::base::error::Error::value("land", "none", "some"))
     }
 

@@ -61,7 +61,7 @@ fn wood() -> Terrain {
     let stands = |i: usize, j: usize| pool[(i, j)].0 == 0 && terrain.ground[(i, j)].metres() < 800.0;
     let trees = (0..24_000u64).filter_map(|n| {
         let (i, j) = ((n * 7919 % 128) as usize, (n * 104_729 / 128 % 128) as usize);
-        let part = [(n * 9973 % 65_536) as u16, (n * 31_337 % 65_536) as u16];
+        let part = Cell::new((n * 9973 % 65_536) as u16, (n * 31_337 % 65_536) as u16);
         let kind = ((i / 16 + j / 16) % KINDS.len()) as u8;
         let cell = Cell::new(i as u32, j as u32);
         stands(i, j).then_some(Tree { number: n, cell, part, kind, size: 1.0, age: 9, patch: 5.0 })

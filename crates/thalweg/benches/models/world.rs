@@ -1,8 +1,8 @@
 //! A world without end: what is waited for when a tile is asked for.
 
-use thalweg_core::Result;
+use thalweg_core::{NoProgress, Result};
 use thalweg_sim::presets;
-use thalweg_sim::world::{World, unwatched};
+use thalweg_sim::world::World;
 
 use crate::work::now;
 
@@ -18,7 +18,7 @@ pub fn world() -> Result<()> {
     let first = world.tile_of(world.cell_at(LEVEL, x, y)?);
     let row = |what: &str, start: f64| println!("| {what} | {:.2} |", now() - start);
     let start = now();
-    world.solve(LEVEL, world.rect_of(LEVEL, first), &mut unwatched)?;
+    world.solve(LEVEL, world.rect_of(LEVEL, first), &mut NoProgress)?;
     row("level 0 of a continent that was never seen", start);
     let start = now();
     world.tile_at(LEVEL, first)?;

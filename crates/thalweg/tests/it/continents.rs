@@ -10,13 +10,13 @@ use crate::support::with_threads;
 use rayon::prelude::*;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::DISCHARGE;
-use thalweg_core::{Cell, CellRect, Error, Height};
+use thalweg_core::{Cell, CellRect, Error, Height, NoProgress, ProgressReport};
 use thalweg_flow::D8;
 use thalweg_models::model::YEAR;
 use thalweg_refine::LocalWindow;
 use thalweg_sim::presets;
 use thalweg_sim::recipe::{Recipe, Scatter, Start};
-use thalweg_sim::world::{Coarse, Continents, World, unwatched};
+use thalweg_sim::world::{Coarse, Continents, World};
 
 /// Continents of 48 km on cells of 1 km, in squares of 60 km. Their own sea is shallower than the open one: a rim that did not go over
 /// would show.
@@ -53,7 +53,7 @@ rain = 4.0
 }
 
 fn window(world: &Continents, start: [i64; 2], size: [usize; 2]) -> LocalWindow {
-    world.window(CellRect::new(start, size), &mut unwatched).unwrap()
+    world.window(CellRect::new(start, size), &mut NoProgress).unwrap()
 }
 
 /// Ids near the middle and far from it, on both sides of the origin.
@@ -103,7 +103,7 @@ fn windows_agree_whatever_was_asked_for_before() {
             .collect();
         with_threads(threads, || {
             rects.par_iter().for_each(|rect| {
-                let part = world.window(*rect, &mut unwatched).unwrap();
+                let part = world.window(*rect, &mut NoProgress).unwrap();
                 assert!(part == whole.part(*rect).unwrap(), "{rect:?}");
             });
         });
@@ -168,12 +168,15 @@ fn all_land_drains_to_the_sea_and_seams_are_none() {
 fn open_sea_costs_no_solve_and_a_continent_one() {
     let world = Continents::of(&recipe(3)).unwrap();
     let steps = AtomicU64::new(0);
-    let mut watch = |_: &_| {
+    let mut last = 0;
+    let mut progress = |report: &ProgressReport<'_>| {
+        assert!(last <= report.done && report.done <= report.total);
+        last = report.done;
         steps.fetch_add(1, Ordering::SeqCst);
         ControlFlow::Continue(())
     };
     let sea = ids(2000).find(|id| world.map_of(*id).is_none()).unwrap();
-    let part = world.window(CellRect::new([60 * sea[0] - 20, 60 * sea[1] - 20], [40, 40]), &mut watch).unwrap();
+    let part = world.window(CellRect::new([60 * sea[0] - 20, 60 * sea[1] - 20], [40, 40]), &mut progress).unwrap();
     assert!(
         part.ground.as_slice().iter().all(|z| *z < Height::ZERO) && part.receivers.as_slice().iter().all(|r| *r == 8)
     );
@@ -185,11 +188,11 @@ fn open_sea_costs_no_solve_and_a_continent_one() {
             .then_some(CellRect::from_corners([map.end[0], map.start[1]], [last[0] + 1, last[1] + 1]))
     };
     let rect = ids(2000).filter(|id| *id != [0, 0]).find_map(beside).unwrap();
-    assert!(world.window(rect, &mut watch).unwrap().ground.as_slice().iter().all(|z| *z < Height::ZERO));
+    assert!(world.window(rect, &mut progress).unwrap().ground.as_slice().iter().all(|z| *z < Height::ZERO));
     assert_eq!((steps.load(Ordering::SeqCst), world.bytes()), (0, 0));
     for _ in 0..2 {
-        world.window(CellRect::new([0, 0], [3, 3]), &mut watch).unwrap();
-        world.window(CellRect::new([-20, 10], [3, 3]), &mut watch).unwrap();
+        world.window(CellRect::new([0, 0], [3, 3]), &mut progress).unwrap();
+        world.window(CellRect::new([-20, 10], [3, 3]), &mut progress).unwrap();
     }
     // Bands and layers of plates, one of climate, ten of rivers: each step once.
     assert_eq!(steps.load(Ordering::SeqCst), 13);
@@ -197,11 +200,13 @@ fn open_sea_costs_no_solve_and_a_continent_one() {
     // Solved with interruptions it is the same.
     let other = Continents::of(&recipe(3)).unwrap();
     let rect = CellRect::new([-24, -24], [48, 48]);
+    let first = other.window(rect, &mut |_: &ProgressReport<'_>| ControlFlow::Break(()));
+    assert!(matches!(first, Err(Error::Stopped { .. })));
     let mut tries = 0;
     let stopped = loop {
-        match other
-            .window(rect, &mut |_| if tries % 3 == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        {
+        match other.window(rect, &mut |_: &ProgressReport<'_>| {
+            if tries % 3 == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }) {
             Ok(window) => break window,
             Err(Error::Stopped { .. }) => tries += 1,
             Err(error) => panic!("{error}"),
@@ -229,7 +234,7 @@ fn continents_differ_and_lie_in_their_latitudes() {
     assert!((value(&world.recipe_of(south.0)) - expected).abs() < 1e-9);
     // The same ground under another latitude has other rain: the trades blow from the other side.
     let maps: Vec<LocalWindow> =
-        found[..3].iter().map(|id| world.window(world.map_of(*id).unwrap(), &mut unwatched).unwrap()).collect();
+        found[..3].iter().map(|id| world.window(world.map_of(*id).unwrap(), &mut NoProgress).unwrap()).collect();
     assert!(maps[0].ground != maps[1].ground && maps[1].ground != maps[2].ground);
 }
 

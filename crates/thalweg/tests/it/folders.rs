@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::support::{build_preset, preset_recipe, run_recipe};
 use thalweg_core::terrain::{DISCHARGE, POOL};
-use thalweg_core::{Cell, Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, Error, Field, Grid, Height, NoProgress, ProgressReport, Terrain};
 use thalweg_export::export::{Export, ExportOptions, ExportTarget, LayerPlace, TARGETS};
-use thalweg_export::survey::{Phase, Survey, SurveyOptions, check_files};
+use thalweg_export::survey::{Survey, SurveyOptions, check_files};
 use thalweg_export::world_folder;
 use thalweg_flow::D8;
 use thalweg_io::{FilePath, LoadOptions, MemoryFiles, SaveOptions, load, save};
@@ -38,10 +39,15 @@ fn hills() -> Terrain {
 #[test]
 fn a_survey_agrees_with_a_walk_down_every_cell() {
     let terrain = hills();
-    let mut phases = Vec::new();
+    let mut reports = Vec::new();
     let options = SurveyOptions { threshold: Some(40.0 * 400.0), ..SurveyOptions::default() };
-    let survey = Survey::of(&terrain, &options, |phase| phases.push(phase)).unwrap();
-    assert_eq!(phases, Phase::ALL[..4]);
+    let mut progress = |report: &ProgressReport<'_>| {
+        reports.push((report.task.to_string(), report.done, report.total));
+        ControlFlow::Continue(())
+    };
+    let survey = Survey::of(&terrain, &options, &mut progress).unwrap();
+    let expected = ["breach", "directions", "accumulation", "streams"].iter().zip(0..);
+    assert!(reports.into_iter().eq(expected.map(|(task, done)| (task.to_string(), done, 4))));
     let [rows, cols] = terrain.grid.size;
     let next = |[i, j]: [usize; 2]| {
         let [di, dj] = D8::from_code(survey.directions[(i, j)])?.offset();
@@ -85,12 +91,23 @@ fn a_survey_agrees_with_a_walk_down_every_cell() {
 }
 
 #[test]
+fn a_survey_stops_at_the_first_report_when_it_is_told_to() {
+    let mut count = 0;
+    let stopped = Survey::of(&hills(), &SurveyOptions::default(), &mut |_: &ProgressReport<'_>| {
+        count += 1;
+        ControlFlow::Break(())
+    });
+    assert!(matches!(&stopped, Err(Error::Stopped { what }) if what == "breach"), "{stopped:?}");
+    assert_eq!(count, 1);
+}
+
+#[test]
 fn a_survey_s_folder_is_whole_or_untouched() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
     let terrain = hills();
     let options = SurveyOptions { runoff: Some(500.0), ..SurveyOptions::default() };
-    let survey = Survey::of(&terrain, &options, |_| {}).unwrap();
+    let survey = Survey::of(&terrain, &options, &mut NoProgress).unwrap();
     drop(survey.draft(folder, &terrain, None).unwrap());
     assert_eq!(names(folder), BTreeSet::new(), "a draft that is given up leaves nothing");
     let draft = survey.draft(folder, &terrain, None).unwrap();
@@ -114,7 +131,7 @@ fn a_survey_s_folder_is_whole_or_untouched() {
         SurveyOptions { runoff: Some(-1.0), ..SurveyOptions::default() },
         SurveyOptions { outlets: vec![Cell::new(60, 0)], ..SurveyOptions::default() },
     ] {
-        assert!(Survey::of(&terrain, &wrong, |_| {}).is_err(), "{wrong:?}");
+        assert!(Survey::of(&terrain, &wrong, &mut NoProgress).is_err(), "{wrong:?}");
     }
 }
 

@@ -1,12 +1,15 @@
 //! Drainage by tiles against the same in memory, to the bit.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use crate::long;
 use crate::support::elevation_model_path;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{ChannelReach, Lake, TileGrid};
-use thalweg_core::{Cell, Edge, Field, Georeference, Grid, Height, Terrain};
+use thalweg_core::{
+    Cell, Edge, Error, Field, Georeference, Grid, Height, NoProgress, Progress, ProgressReport, Terrain,
+};
 use thalweg_export::survey::{Survey, SurveyOptions};
 use thalweg_flow::streams::to_esri_codes;
 use thalweg_io::features::save_lakes;
@@ -45,14 +48,14 @@ fn expected(terrain: &Terrain, survey: &Survey) -> BTreeMap<TileLayer, Samples> 
 /// Drains a terrain by tiles of each side, in a drawn order, and compares all that comes of it.
 fn compare(name: &str, terrain: &Terrain, options: &SurveyOptions, sides: &[usize]) {
     let options = &SurveyOptions { depressions: true, ..options.clone() };
-    let survey = Survey::of(terrain, options, |_| {}).unwrap();
+    let survey = Survey::of(terrain, options, &mut NoProgress).unwrap();
     let expected = expected(terrain, &survey);
     let (known, _) = outline_lakes(terrain, &survey.lake_depth).unwrap();
     let cols = terrain.grid.cols();
     for side in sides {
         let key = Key::new(*side as u64, name);
         let shuffle = |tiles: &mut [usize]| tiles.sort_by_key(|tile| key.and(*tile as u64).bits());
-        let drained = drain_in_memory(terrain, options, *side, shuffle, |_| {}).unwrap();
+        let drained = drain_in_memory(terrain, options, *side, shuffle, &mut NoProgress).unwrap();
         for (layer, samples) in &expected {
             let found = &drained.layers[layer];
             assert_eq!((found.kind(), found.len()), (layer.kind(), samples.len()), "{name}, side {side}: {layer:?}");
@@ -325,12 +328,34 @@ fn what_cannot_be_done_is_said() {
     let mut holed = terrain.clone();
     holed.nodata = Some(Field::generate([20, 30], |i, _| i == 7));
     let options = SurveyOptions { outlets: vec![Cell::new(7, 9)], ..none.clone() };
-    let error = drain_in_memory(&holed, &options, 8, |_| {}, |_| {}).unwrap_err().to_string();
+    let error = drain_in_memory(&holed, &options, 8, |_| {}, &mut NoProgress).unwrap_err().to_string();
     assert!(error.contains("row 7, column 9"), "{error}");
     // Far more cells than a grid in memory may have.
     let huge = Grid { size: [400_000, 300_000], world: [400_000, 300_000], ..terrain.grid.clone() };
     assert!(drainage::tile_passes(&huge, 1024, &none).is_ok());
     assert_eq!(TileGrid::new(huge.size, 1024).unwrap().count(), 391 * 293);
+}
+
+#[test]
+fn draining_by_tiles_reports_each_tile_and_can_be_stopped() {
+    let terrain = land([37, 41], |i, j| hills(21, i, j) as i32 / 4 * METRE);
+    let drain = |progress: &mut dyn Progress| drain_in_memory(&terrain, &streams(5), 16, |_| {}, progress);
+    let mut reports = Vec::new();
+    drain(&mut |report: &ProgressReport<'_>| {
+        reports.push((report.task.to_string(), report.done, report.total));
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert!(reports.iter().zip(0..).all(|((_, done, total), n)| *done == n && *total == reports.len() as u64));
+    // Each pass visits nine tiles and is then solved.
+    assert!(reports.chunks(10).all(|pass| pass[9].0 == "solve" && pass[..9].iter().all(|tile| tile.0 == pass[0].0)));
+    let mut count = 0;
+    let stopped = drain(&mut |_: &ProgressReport<'_>| {
+        count += 1;
+        ControlFlow::Break(())
+    });
+    assert!(matches!(&stopped, Err(Error::Stopped { what }) if *what == reports[0].0), "{stopped:?}");
+    assert_eq!(count, 1);
 }
 
 #[test]
@@ -340,7 +365,7 @@ fn damaged_bytes_are_refused_and_never_end_the_program() {
     let tiling = TileGrid::new(size, 16).unwrap();
     let options = SurveyOptions { depressions: true, ..streams(5) };
     let passes = drainage::tile_passes(&terrain.grid, 16, &options).unwrap();
-    let whole = drain_in_memory(&terrain, &options, 16, |_| {}, |_| {}).unwrap();
+    let whole = drain_in_memory(&terrain, &options, 16, |_| {}, &mut NoProgress).unwrap();
     let inputs = |step: usize, tile: usize| -> Vec<Samples> {
         let cut = |LayerRead { layer, halo }: &LayerRead| {
             let window = tiling.window_with_halo(tile, *halo);

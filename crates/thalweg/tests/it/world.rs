@@ -10,10 +10,10 @@ use crate::support::{preset_recipe, run_recipe, terrain_on, with_threads};
 use rayon::prelude::*;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::LakeRaster;
-use thalweg_core::{CellRect, Edge, Error, Field, Grid, Height, Result, Terrain};
+use thalweg_core::{CellRect, Edge, Error, Field, Grid, Height, NoProgress, Progress, ProgressReport, Result, Terrain};
 use thalweg_refine::{Frame, LocalWindow, Rules};
 use thalweg_sim::recipe::Recipe;
-use thalweg_sim::world::{Cache, Coarse, End, Watch, World, unwatched};
+use thalweg_sim::world::{Cache, Coarse, End, World};
 
 const OPEN: [Edge; 4] = [Edge::Open; 4];
 
@@ -157,7 +157,7 @@ impl Coarse for Islands {
         &self.frame
     }
 
-    fn window(&self, rect: CellRect<i64>, _: Watch<'_>) -> Result<LocalWindow> {
+    fn window(&self, rect: CellRect<i64>, _: &mut dyn Progress) -> Result<LocalWindow> {
         thalweg_refine::check_window(rect, self.frame.world(0))?;
         self.asked.fetch_max(rect.size().iter().product::<usize>() as u64, Ordering::SeqCst);
         let at = |i: usize, axis: usize| (rect.start[axis] + i as i64).rem_euclid(64) as usize;
@@ -381,26 +381,34 @@ fn level_0_is_solved_once_tells_how_far_it_is_and_can_be_stopped() {
     let world = World::open(&recipe).unwrap();
     assert_eq!(world.bytes(), 0);
     let rect = CellRect::new([10, 10], [20, 20]);
-    let mut heard = vec![];
-    let stopped = world.solve(2, rect, &mut |solving| {
-        heard.push((solving.done, solving.of));
-        if heard.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    let mut reports = vec![];
+    let stopped = world.solve(2, rect, &mut |report: &ProgressReport<'_>| {
+        reports.push((report.done, report.total));
+        if reports.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     assert!(matches!(&stopped, Err(Error::Stopped { what }) if what.starts_with("level 0 of hills")), "{stopped:?}");
     // It goes on where it was stopped.
     world
-        .solve(2, rect, &mut |solving| {
-            heard.push((solving.done, solving.of));
+        .solve(2, rect, &mut |report: &ProgressReport<'_>| {
+            reports.push((report.done, report.total));
             ControlFlow::Continue(())
         })
         .unwrap();
-    let done: Vec<u64> = heard.iter().map(|(done, _)| *done).collect();
-    assert!(done.windows(2).all(|pair| pair[1] == pair[0] + 1) && heard.last().is_some_and(|(done, of)| done == of));
+    let done: Vec<u64> = reports.iter().map(|(done, _)| *done).collect();
+    assert!(done.windows(2).all(|pair| pair[1] == pair[0] + 1));
+    assert!(reports.last().is_some_and(|(done, total)| done == total));
     assert_eq!(world.bytes(), 9 * 64 * 64);
-    world.solve(2, rect, &mut |_| panic!("nothing is left to solve")).unwrap();
+    world.solve(2, rect, &mut |_: &ProgressReport<'_>| panic!("nothing is left to solve")).unwrap();
     // The same as the build that a caller steps.
     let stepped = World::over(run_recipe(recipe.clone()).terrain(), world.rules().clone(), recipe.seed).unwrap();
     assert!(stepped.window(2, rect).unwrap() == world.window(2, rect).unwrap());
+    // It stops at the first report, too.
+    let mut count = 0;
+    let stopped = World::open(&recipe).unwrap().solve(2, rect, &mut |_: &ProgressReport<'_>| {
+        count += 1;
+        ControlFlow::Break(())
+    });
+    assert!(matches!(stopped, Err(Error::Stopped { .. })) && count == 1, "{stopped:?}");
     // Many at once who all need it.
     let fresh = World::open(&recipe).unwrap().with_tiles(64).unwrap();
     let all: BTreeSet<Vec<i32>> = with_threads(4, || {
@@ -471,7 +479,7 @@ fn what_cannot_be_is_refused() {
     assert!(window(14, CellRect::new([0, 0], [1 << 19; 2])).contains("268435456 cells at most"));
     assert!(window(3, CellRect::new([250, 0], [10, 10])).contains("of rows 0 to 256, columns 0 to 256"));
     assert!(window(0, CellRect::from_corners([5, 5], [1, 1])).starts_with("window"));
-    assert!(world.solve(1, CellRect::new([-1, 0], [2, 2]), &mut unwatched).is_err());
+    assert!(world.solve(1, CellRect::new([-1, 0], [2, 2]), &mut NoProgress).is_err());
     for side in [0, 15, 5000] {
         assert!(world.clone().with_tiles(side).is_err());
     }

@@ -1,6 +1,6 @@
 //! Moisture that the wind carries.
 
-use thalweg_core::Field;
+use thalweg_core::{Cell, Field};
 
 /// How air takes up moisture, carries and loses it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,13 +33,14 @@ impl Air {
     /// from outside is that of open sea.
     pub fn rain(&self, ground: &Field<f64>, sea: &Field<bool>, wind: &[[f64; 2]]) -> Field<f64> {
         let [rows, cols] = ground.size();
-        let rates = Field::generate([rows, cols], |i, j| self.rate(ground, wind[i], [i, j]));
+        let rates = Field::generate([rows, cols], |i, j| self.rate(ground, wind[i], Cell::new(i, j)));
         let mut moisture = Field::new([rows, cols], 1.0);
         for _ in 0..ROUNDS {
             for [flip_rows, flip_cols] in [[false, false], [true, true], [false, true], [true, false]] {
                 for i in (0..rows).map(|i| if flip_rows { rows - 1 - i } else { i }) {
                     for j in (0..cols).map(|j| if flip_cols { cols - 1 - j } else { j }) {
-                        moisture[(i, j)] = self.balance(&moisture, wind[i], sea[(i, j)], rates[(i, j)], [i, j]);
+                        let cell = Cell::new(i, j);
+                        moisture[cell] = self.balance(&moisture, wind[i], sea[cell], rates[cell], cell);
                     }
                 }
             }
@@ -48,7 +49,7 @@ impl Air {
     }
 
     /// Share of its moisture that air loses in a metre.
-    fn rate(&self, ground: &Field<f64>, [east, south]: [f64; 2], [i, j]: [usize; 2]) -> f64 {
+    fn rate(&self, ground: &Field<f64>, [east, south]: [f64; 2], Cell { row: i, col: j }: Cell) -> f64 {
         let [rows, cols] = ground.size();
         let (north, below) = (i.saturating_sub(1), (i + 1).min(rows - 1));
         let (west, right) = (j.saturating_sub(1), (j + 1).min(cols - 1));
@@ -59,9 +60,9 @@ impl Air {
     }
 
     /// The moisture of a cell between its neighbours: upwind differences, so that none is ever negative.
-    fn balance(&self, moisture: &Field<f64>, [east, south]: [f64; 2], sea: bool, rate: f64, [i, j]: [usize; 2]) -> f64 {
+    fn balance(&self, moisture: &Field<f64>, [east, south]: [f64; 2], sea: bool, rate: f64, cell: Cell) -> f64 {
         let [rows, cols] = moisture.size();
-        let at = |di: isize, dj: isize| match (i.checked_add_signed(di), j.checked_add_signed(dj)) {
+        let at = |di: isize, dj: isize| match (cell.row.checked_add_signed(di), cell.col.checked_add_signed(dj)) {
             (Some(i), Some(j)) if i < rows && j < cols => moisture[(i, j)],
             _ => 1.0,
         };

@@ -1,9 +1,9 @@
 //! The arms of a river, from its inlet to its mouths, and the table that they are kept in between steps.
 
-use crate::models::delta::course::{self, Place};
+use crate::models::delta::course;
 use thalweg_core::declare::codec::{Row, columns};
 use thalweg_core::terrain::Table;
-use thalweg_core::{Result, Terrain};
+use thalweg_core::{Point, Result, Terrain};
 use thalweg_flow::hydraulic;
 
 /// The table of the points of arms, downstream. Columns: `river` (whose they are), `arm` (its number, from 0, the river's
@@ -20,7 +20,7 @@ pub struct Arm {
     /// The arm at whose end it begins; it has a smaller number.
     pub parent: Option<usize>,
     /// Its points, at least two, downstream.
-    pub line: Vec<Place>,
+    pub line: Vec<Point>,
     /// Its part of the parent's water against its sisters'.
     pub weight: f64,
     /// The part that it comes to; 0 as it silts up.
@@ -36,7 +36,7 @@ pub struct Arms(pub Vec<Arm>);
 /// A part of a channel between two points: values at both.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment {
-    pub ends: [Place; 2],
+    pub ends: [Point; 2],
     /// Half its width in metres.
     pub half: [f64; 2],
     /// Level of the water over the sea in metres.
@@ -100,7 +100,7 @@ impl Arms {
             };
             let mut left = start;
             for (n, pair) in arm.line.windows(2).enumerate() {
-                let next = (left - course::distance(pair[0], pair[1])).max(0.0);
+                let next = (left - pair[0].distance(pair[1])).max(0.0);
                 let flow = [flow(n), flow(n + 1)];
                 segments.push(Segment {
                     ends: [pair[0], pair[1]],
@@ -234,8 +234,8 @@ impl Arms {
                 }
                 arms.push(Arm { parent, line: Vec::new(), weight, goal, run });
             }
-            let place = point.place.map(f64::from);
-            if number + 1 != arms.len() || !(0.0..=high).contains(&place[0]) || !(0.0..=wide).contains(&place[1]) {
+            let place = Point { x: point.x.into(), y: point.y.into() };
+            if number + 1 != arms.len() || !(0.0..=high).contains(&place.y) || !(0.0..=wide).contains(&place.x) {
                 return None;
             }
             arms[number].line.push(place);
@@ -249,11 +249,12 @@ impl Arms {
     /// When the terrain has a table of that name that is none of arms.
     pub fn store(&self, terrain: &mut Terrain, river: i64, discharge: f64) -> Result<()> {
         let shares = self.shares();
-        let point = |number: usize, arm: &Arm, place: &Place| ArmVertex {
+        let point = |number: usize, arm: &Arm, place: &Point| ArmVertex {
             river,
             arm: number as i64,
             parent: arm.parent.map_or(-1, |parent| parent as i64),
-            place: place.map(|x| x as f32),
+            x: place.x as f32,
+            y: place.y as f32,
             weight: arm.weight as f32,
             goal: arm.goal as f32,
             run: arm.run as f32,
@@ -276,8 +277,8 @@ struct ArmVertex {
     river: i64,
     arm: i64,
     parent: i64,
-    /// Metres southward and eastward.
-    place: [f32; 2],
+    x: f32,
+    y: f32,
     weight: f32,
     goal: f32,
     run: f32,
@@ -292,8 +293,8 @@ impl Row for ArmVertex {
             river: i64, "1" = river;
             arm: i64, "1" = arm;
             parent: i64, "1" = parent;
-            x: f32, "m" = place[1];
-            y: f32, "m" = place[0];
+            x: f32, "m" = x;
+            y: f32, "m" = y;
             weight: f32, "1" = weight;
             goal: f32, "1" = goal;
             run: f32, "m" = run;
@@ -315,15 +316,19 @@ mod tests {
     use super::*;
     use thalweg_core::Grid;
 
-    fn arm(parent: Option<usize>, line: &[Place], weight: f64) -> Arm {
-        Arm { parent, line: line.to_vec(), weight, goal: weight, run: 0.0 }
+    fn line(points: &[[f64; 2]]) -> Vec<Point> {
+        points.iter().copied().map(Point::from).collect()
+    }
+
+    fn arm(parent: Option<usize>, points: &[[f64; 2]], weight: f64) -> Arm {
+        Arm { parent, line: line(points), weight, goal: weight, run: 0.0 }
     }
 
     /// A stem of 1000 m that forks into arms of 500 m and 1000 m, the longer with three quarters of the water.
     fn forked() -> Arms {
-        let stem = arm(None, &[[0.0, 1000.0], [1000.0, 1000.0]], 1.0);
-        let short = arm(Some(0), &[[1000.0, 1000.0], [1500.0, 1000.0]], 0.25);
-        Arms(vec![stem, short, arm(Some(0), &[[1000.0, 1000.0], [1000.0, 2000.0]], 0.75)])
+        let stem = arm(None, &[[1000.0, 0.0], [1000.0, 1000.0]], 1.0);
+        let short = arm(Some(0), &[[1000.0, 1000.0], [1000.0, 1500.0]], 0.25);
+        Arms(vec![stem, short, arm(Some(0), &[[1000.0, 1000.0], [2000.0, 1000.0]], 0.75)])
     }
 
     #[test]
@@ -343,23 +348,23 @@ mod tests {
         let mut arms = forked();
         arms.without(&[false, false, true]);
         assert_eq!(arms.0.len(), 1);
-        assert_eq!(arms.0[0].line, [[0.0, 1000.0], [1000.0, 1000.0], [1500.0, 1000.0]]);
+        assert_eq!(arms.0[0].line, line(&[[1000.0, 0.0], [1000.0, 1000.0], [1000.0, 1500.0]]));
         let mut fading = forked();
         fading.0[1].goal = 0.0;
         for _ in 0..100 {
             fading.share_out(10.0, [50.0, 200.0], 0.02);
         }
         assert_eq!(fading.0.len(), 1);
-        assert_eq!(fading.0[0].line.last(), Some(&[1000.0, 2000.0]));
+        assert_eq!(fading.0[0].line.last(), Some(&Point::new(2000.0, 1000.0)));
     }
 
     #[test]
     fn a_parted_arm_keeps_what_leaves_it_and_comes_back_from_its_table() {
         let mut arms = forked();
-        arms.0[0].line.insert(1, [400.0, 1000.0]);
-        arms.part(0, 1, 0.0, arm(None, &[[400.0, 1000.0], [500.0, 100.0]], 0.1));
+        arms.0[0].line.insert(1, Point::new(1000.0, 400.0));
+        arms.part(0, 1, 0.0, arm(None, &[[1000.0, 400.0], [100.0, 500.0]], 0.1));
         assert_eq!(arms.0.len(), 5);
-        assert_eq!(arms.0[0].line, [[0.0, 1000.0], [400.0, 1000.0]]);
+        assert_eq!(arms.0[0].line, line(&[[1000.0, 0.0], [1000.0, 400.0]]));
         let below = arms.children(0).find(|k| arms.0[*k].goal <= 0.0).unwrap();
         assert_eq!(arms.children(below).count(), 2);
         let mut terrain = Terrain::new(Grid::new([30, 30], 100.0).unwrap());

@@ -4,11 +4,10 @@ use rayon::prelude::*;
 
 use crate::models::delta::Delta;
 use crate::models::delta::arms::Segment;
-use crate::models::delta::course::Place;
+use crate::models::delta::course::nearest;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Grid, Height, Terrain};
+use thalweg_core::{Cell, Grid, Height, Point, Terrain};
 use thalweg_flow::hydraulic;
-use thalweg_rivers::nearest;
 
 /// No channel is near.
 const NONE: u32 = u32::MAX;
@@ -77,7 +76,7 @@ impl Nearest {
                 let half = part.half.map(|half| drawn(half, grid.cell));
                 let far = half[0].max(half[1]) + REACHES * reach * stature(part.flow[0].max(part.flow[1]), discharge);
                 let span = |axis: usize, count: usize| {
-                    let [a, b] = [part.ends[0][axis], part.ends[1][axis]];
+                    let [a, b] = part.ends.map(|end| end.along(axis));
                     let low = ((a.min(b) - far) / grid.cell - 0.5).ceil().max(0.0) as usize;
                     low..(((a.max(b) + far) / grid.cell + 0.5).floor().max(0.0) as usize).min(count)
                 };
@@ -87,7 +86,7 @@ impl Nearest {
                 }
                 for i in high.start.max(top)..high.end.min(top + off.len() / cols) {
                     let slots = (i - top) * cols + wide.start..(i - top) * cols + wide.end;
-                    let from = [(i as f64 + 0.5) * grid.cell, (wide.start as f64 + 0.5) * grid.cell];
+                    let from = Point { x: (wide.start as f64 + 0.5) * grid.cell, y: (i as f64 + 0.5) * grid.cell };
                     along(
                         &mut off[slots.clone()],
                         &mut segment[slots],
@@ -106,7 +105,7 @@ impl Nearest {
     pub fn flow(&self, grid: &Grid, segments: &[Segment], k: usize) -> f64 {
         let Some(part) = segments.get(self.segment[k] as usize).filter(|_| self.off[k] < 0.0) else { return 0.0 };
         let [i, j] = [k / grid.size[1], k % grid.size[1]];
-        let place = [(i as f64 + 0.5) * grid.cell, (j as f64 + 0.5) * grid.cell];
+        let place = Point { x: (j as f64 + 0.5) * grid.cell, y: (i as f64 + 0.5) * grid.cell };
         let (t, square) = nearest(place, part.ends[0], part.ends[1]);
         let line = (MIDDLE * grid.cell) * (MIDDLE * grid.cell);
         if square <= line { part.flow[0] + t * (part.flow[1] - part.flow[0]) } else { 0.0 }
@@ -118,12 +117,12 @@ fn along(
     off: &mut [f32],
     segment: &mut [u32],
     number: u32,
-    [a, b]: [Place; 2],
+    [a, b]: [Point; 2],
     half: [f64; 2],
-    (from, cell): (Place, f64),
+    (from, cell): (Point, f64),
 ) {
-    let [y, x] = [from[0] - a[0], from[1] - a[1]].map(|metres| metres as f32);
-    let [way_y, way_x] = [b[0] - a[0], b[1] - a[1]].map(|metres| metres as f32);
+    let [y, x] = [from.y - a.y, from.x - a.x].map(|metres| metres as f32);
+    let [way_y, way_x] = [b.y - a.y, b.x - a.x].map(|metres| metres as f32);
     let square = way_y * way_y + way_x * way_x;
     let inverse = if square > 0.0 { 1.0 / square } else { 0.0 };
     let (cell, width, wider) = (cell as f32, half[0] as f32, (half[1] - half[0]) as f32);
@@ -153,7 +152,10 @@ pub fn work(
     let changes: Vec<Change> = (0..terrain.grid.len())
         .into_par_iter()
         .map(|k| match segments.get(near.segment[k] as usize) {
-            Some(part) => change(terrain, model, sea, (part, f64::from(near.off[k])), [k / cols, k % cols], years),
+            Some(part) => {
+                let cell = Cell::new(k / cols, k % cols);
+                change(terrain, model, sea, (part, f64::from(near.off[k])), cell, years)
+            }
             None => Change::default(),
         })
         .collect();
@@ -182,21 +184,14 @@ pub fn work(
     moved
 }
 
-fn change(
-    terrain: &Terrain,
-    model: &Delta,
-    sea: Height,
-    (part, off): (&Segment, f64),
-    [i, j]: [usize; 2],
-    years: f64,
-) -> Change {
+fn change(terrain: &Terrain, model: &Delta, sea: Height, (part, off): (&Segment, f64), at: Cell, years: f64) -> Change {
     let cell = terrain.grid.cell;
-    let place = [(i as f64 + 0.5) * cell, (j as f64 + 0.5) * cell];
+    let place = Point { x: (at.col as f64 + 0.5) * cell, y: (at.row as f64 + 0.5) * cell };
     let (t, _) = nearest(place, part.ends[0], part.ends[1]);
     let mix = |pair: [f64; 2]| pair[0] + t * (pair[1] - pair[0]);
     let (flow, half) = (mix(part.flow), mix(part.half));
     let depth = f64::from(hydraulic::channel_depth(flow as f32));
-    let height = f64::from(terrain.ground[(i, j)].0 - sea.0) / UNITS;
+    let height = f64::from(terrain.ground[at].0 - sea.0) / UNITS;
     let level = mix(part.level);
     let units = |metres: f64| (metres * UNITS).clamp(f64::from(Height::MIN.0), f64::from(Height::MAX.0)) as i32;
     let wide = drawn(half, cell);

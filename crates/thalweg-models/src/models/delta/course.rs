@@ -1,11 +1,6 @@
 //! The line of a channel in metres: its length, its bends, and how they move.
-//!
-//! Places are `[y, x]`, southward and eastward.
 
-use thalweg_rivers::nearest;
-
-/// A place.
-pub type Place = [f64; 2];
+use thalweg_core::{Cell, Point};
 
 /// Weights of the bend at a place itself and of those upstream (Howard & Knutson 1984).
 const LOCAL: f64 = -1.0;
@@ -18,31 +13,34 @@ const MEMORY: f64 = 8.25;
 /// Most parts that a move is made in.
 const PARTS: f64 = 24.0;
 
-pub fn distance(a: Place, b: Place) -> f64 {
-    let [y, x] = [b[0] - a[0], b[1] - a[1]];
-    (y * y + x * x).sqrt()
+pub fn length(line: &[Point]) -> f64 {
+    line.windows(2).map(|pair| pair[0].distance(pair[1])).sum()
 }
 
-pub fn length(line: &[Place]) -> f64 {
-    line.windows(2).map(|pair| distance(pair[0], pair[1])).sum()
+/// The share of the way from `a` to `b` that is nearest to a place, and the square of its distance from it.
+pub fn nearest(place: Point, a: Point, b: Point) -> (f64, f64) {
+    let [place, a, b] = [place, a, b].map(|point| Cell::new(point.y, point.x));
+    thalweg_rivers::nearest(place, a, b)
 }
 
-/// The direction, of length 1, in which a line ends, over its last `over` metres; none where it does not move.
-pub fn heading(line: &[Place], over: f64) -> Option<Place> {
+/// The direction, southward and eastward and of length 1, in which a line ends, over its last `over` metres; none where
+/// it does not move.
+pub fn heading(line: &[Point], over: f64) -> Option<[f64; 2]> {
     let end = *line.last()?;
-    let back = line.iter().rev().find(|place| distance(**place, end) >= over).or(line.first())?;
-    let far = distance(*back, end);
-    (far > 0.0).then(|| [(end[0] - back[0]) / far, (end[1] - back[1]) / far])
+    let back = line.iter().rev().find(|place| place.distance(end) >= over).or(line.first())?;
+    let far = back.distance(end);
+    (far > 0.0).then(|| [(end.y - back.y) / far, (end.x - back.x) / far])
 }
 
-/// Lines, and the box round each.
-pub struct Lines<'a>(Vec<([Place; 2], &'a [Place])>);
+/// Lines, each with its least and its greatest coordinates.
+pub struct Lines<'a>(Vec<([Point; 2], &'a [Point])>);
 
 impl<'a> Lines<'a> {
-    pub fn of(lines: impl Iterator<Item = &'a [Place]>) -> Self {
+    pub fn of(lines: impl Iterator<Item = &'a [Point]>) -> Self {
         let boxed = lines.map(|line| {
-            let bound = |pick: fn(f64, f64) -> f64, from: f64| {
-                [0, 1].map(|a| line.iter().map(|place| place[a]).fold(from, pick))
+            let bound = |pick: fn(f64, f64) -> f64, from: f64| Point {
+                x: line.iter().map(|place| place.x).fold(from, pick),
+                y: line.iter().map(|place| place.y).fold(from, pick),
             };
             ([bound(f64::min, f64::INFINITY), bound(f64::max, f64::NEG_INFINITY)], line)
         });
@@ -50,11 +48,12 @@ impl<'a> Lines<'a> {
     }
 
     /// Distance of a place from the nearest of them, or `within` where none is nearer.
-    pub fn apart(&self, place: Place, within: f64) -> f64 {
+    pub fn apart(&self, place: Point, within: f64) -> f64 {
         let mut best = within * within;
+        let off = |low: f64, at: f64, high: f64| (low - at).max(at - high).max(0.0);
         for ([low, high], line) in &self.0 {
-            let off = [0, 1].map(|a| (low[a] - place[a]).max(place[a] - high[a]).max(0.0));
-            if off[0] * off[0] + off[1] * off[1] < best {
+            let (x, y) = (off(low.x, place.x, high.x), off(low.y, place.y, high.y));
+            if y * y + x * x < best {
                 best = line.windows(2).map(|pair| nearest(place, pair[0], pair[1]).1).fold(best, f64::min);
             }
         }
@@ -63,26 +62,27 @@ impl<'a> Lines<'a> {
 }
 
 /// Lets each inner point be the mean of itself and its neighbours, so many times.
-pub fn smooth(line: &mut [Place], times: usize) {
+pub fn smooth(line: &mut [Point], times: usize) {
+    let mean = |before: f64, here: f64, after: f64| 0.25 * (before + after) + 0.5 * here;
     for _ in 0..times {
         let mut before = line.first().copied().unwrap_or_default();
         for k in 1..line.len().saturating_sub(1) {
-            let here = line[k];
-            line[k] = [0, 1].map(|a| 0.25 * (before[a] + line[k + 1][a]) + 0.5 * here[a]);
+            let (here, after) = (line[k], line[k + 1]);
+            line[k] = Point { x: mean(before.x, here.x, after.x), y: mean(before.y, here.y, after.y) };
             before = here;
         }
     }
 }
 
 /// The line with its points about `spacing` apart: close ones go, wide gaps get one more on the curve through their neighbours.
-pub fn spaced(line: &[Place], spacing: f64) -> Vec<Place> {
-    let mut kept: Vec<Place> = Vec::with_capacity(line.len());
+pub fn spaced(line: &[Point], spacing: f64) -> Vec<Point> {
+    let mut kept: Vec<Point> = Vec::with_capacity(line.len());
     for (k, place) in line.iter().enumerate() {
         let end = k + 1 == line.len();
-        if end && kept.len() > 1 && kept.last().is_some_and(|last| distance(*last, *place) < 0.6 * spacing) {
+        if end && kept.len() > 1 && kept.last().is_some_and(|last| last.distance(*place) < 0.6 * spacing) {
             kept.pop();
         }
-        if end || kept.last().is_none_or(|last| distance(*last, *place) >= 0.6 * spacing) {
+        if end || kept.last().is_none_or(|last| last.distance(*place) >= 0.6 * spacing) {
             kept.push(*place);
         }
     }
@@ -90,14 +90,17 @@ pub fn spaced(line: &[Place], spacing: f64) -> Vec<Place> {
     for (k, place) in kept.iter().enumerate() {
         out.push(*place);
         let Some(next) = kept.get(k + 1) else { break };
-        let gap = distance(*place, *next);
+        let gap = place.distance(*next);
         if gap > 1.4 * spacing {
             let count = (gap / spacing).ceil().min(1e4) as usize;
             let before = if k > 0 { kept[k - 1] } else { *place };
             let after = kept.get(k + 2).unwrap_or(next);
             for n in 1..count {
                 let t = n as f64 / count as f64;
-                out.push([0, 1].map(|a| catmull([before[a], place[a], next[a], after[a]], t)));
+                out.push(Point {
+                    x: catmull([before.x, place.x, next.x, after.x], t),
+                    y: catmull([before.y, place.y, next.y, after.y], t),
+                });
             }
         }
     }
@@ -123,7 +126,7 @@ pub struct Bends {
 /// Moves the inner points of a line as banks of bends give way: by the curvature there, and more by that upstream.
 ///
 /// `free` says which share of its way a point may take from where it is to where it would go.
-pub fn bend(line: &mut [Place], bends: &Bends, free: impl Fn(Place, Place) -> f64) {
+pub fn bend(line: &mut [Point], bends: &Bends, free: impl Fn(Point, Point) -> f64) {
     if line.len() < 3 || bends.by <= 0.0 {
         return;
     }
@@ -138,8 +141,8 @@ pub fn bend(line: &mut [Place], bends: &Bends, free: impl Fn(Place, Place) -> f6
         let mut before = line[0];
         for k in 1..line.len() - 1 {
             let [here, after] = [line[k], line[k + 1]];
-            let [a, b, c] = [distance(before, here), distance(here, after), distance(before, after)];
-            let cross = (here[0] - before[0]) * (after[1] - here[1]) - (here[1] - before[1]) * (after[0] - here[0]);
+            let [a, b, c] = [before.distance(here), here.distance(after), before.distance(after)];
+            let cross = (here.y - before.y) * (after.x - here.x) - (here.x - before.x) * (after.y - here.y);
             let sharp = a * b * c;
             let bent = if sharp > 0.0 { (2.0 * cross / sharp * bends.width).clamp(-1.0, 1.0) } else { 0.0 };
             let kept = libm::exp(-a / memory.max(1e-9));
@@ -148,9 +151,12 @@ pub fn bend(line: &mut [Place], bends: &Bends, free: impl Fn(Place, Place) -> f6
             let moves = by * (LOCAL * bent + UPSTREAM * 0.5 * (upstream + next));
             upstream = next;
             if c > 0.0 {
-                let to = [here[0] + moves * (after[1] - before[1]) / c, here[1] - moves * (after[0] - before[0]) / c];
+                let to = Point {
+                    x: here.x - moves * (after.y - before.y) / c,
+                    y: here.y + moves * (after.x - before.x) / c,
+                };
                 let share = free(here, to);
-                line[k] = [0, 1].map(|axis| here[axis] + share * (to[axis] - here[axis]));
+                line[k] = Point { x: here.x + share * (to.x - here.x), y: here.y + share * (to.y - here.y) };
             }
             before = here;
         }
@@ -158,7 +164,7 @@ pub fn bend(line: &mut [Place], bends: &Bends, free: impl Fn(Place, Place) -> f6
 }
 
 /// Cuts the bends off whose necks are narrower than `neck`; says whether there were any.
-pub fn cut_off(line: &mut Vec<Place>, neck: f64) -> bool {
+pub fn cut_off(line: &mut Vec<Point>, neck: f64) -> bool {
     let before = line.len();
     let mut k = 0;
     while k < line.len() {
@@ -166,8 +172,8 @@ pub fn cut_off(line: &mut Vec<Place>, neck: f64) -> bool {
         let mut way = 0.0;
         let mut end = None;
         for n in k + 1..line.len() {
-            way += distance(line[n - 1], line[n]);
-            if way > 4.0 * neck && distance(line[k], line[n]) < neck {
+            way += line[n - 1].distance(line[n]);
+            if way > 4.0 * neck && line[k].distance(line[n]) < neck {
                 end = Some(n);
             }
         }
@@ -184,13 +190,13 @@ mod tests {
     use super::*;
 
     /// A line eastward that swings by `height` to either side, once in `wave` metres.
-    fn swinging(height: f64, wave: f64, count: usize) -> Vec<Place> {
+    fn swinging(height: f64, wave: f64, count: usize) -> Vec<Point> {
         let x = |k: usize| k as f64 * 100.0;
-        (0..count).map(|k| [height * libm::sin(std::f64::consts::TAU * x(k) / wave), x(k)]).collect()
+        (0..count).map(|k| Point::new(x(k), height * libm::sin(std::f64::consts::TAU * x(k) / wave))).collect()
     }
 
-    fn swing(line: &[Place]) -> f64 {
-        line.iter().map(|place| place[0].abs()).fold(0.0, f64::max)
+    fn swing(line: &[Point]) -> f64 {
+        line.iter().map(|place| place.y.abs()).fold(0.0, f64::max)
     }
 
     #[test]
@@ -201,10 +207,11 @@ mod tests {
             bend(&mut line, &bends, |_, _| 1.0);
             assert_eq!(swing(&line) > 20.0, grows, "{wave}: {}", swing(&line));
         }
-        let mut zigzag: Vec<Place> = (0..200).map(|k| [f64::from(k % 2) * 10.0, f64::from(k) * 100.0]).collect();
+        let mut zigzag: Vec<Point> =
+            (0..200).map(|k| Point::new(f64::from(k) * 100.0, f64::from(k % 2) * 10.0)).collect();
         bend(&mut zigzag, &bends, |_, _| 1.0);
         let middle = &zigzag[50..150];
-        let swing = middle.windows(2).map(|pair| (pair[0][0] - pair[1][0]).abs()).fold(0.0, f64::max);
+        let swing = middle.windows(2).map(|pair| (pair[0].y - pair[1].y).abs()).fold(0.0, f64::max);
         assert!(swing < 5.0, "{swing}");
         let mut held = swinging(20.0, 2000.0, 200);
         bend(&mut held, &bends, |_, _| 0.0);
@@ -213,16 +220,16 @@ mod tests {
 
     #[test]
     fn bends_with_narrow_necks_are_cut_off() {
-        let mut line: Vec<Place> = vec![[0.0, -500.0], [0.0, -100.0]];
+        let mut line = vec![Point::new(-500.0, 0.0), Point::new(-100.0, 0.0)];
         line.extend((0..=18).map(|k| {
             let angle = std::f64::consts::TAU * (f64::from(k) / 18.0 * 0.96 + 0.02);
-            [600.0 - 600.0 * libm::cos(angle), 600.0 * libm::sin(-angle)]
+            Point { x: 600.0 * libm::sin(-angle), y: 600.0 - 600.0 * libm::cos(angle) }
         }));
-        line.extend([[0.0, 100.0], [0.0, 500.0]]);
+        line.extend([Point::new(100.0, 0.0), Point::new(500.0, 0.0)]);
         let before = length(&line);
         cut_off(&mut line, 250.0);
         assert!(length(&line) < 1200.0 && before > 4000.0, "{before} {}", length(&line));
-        assert_eq!((line[0], *line.last().unwrap()), ([0.0, -500.0], [0.0, 500.0]));
+        assert_eq!((line[0], *line.last().unwrap()), (Point::new(-500.0, 0.0), Point::new(500.0, 0.0)));
         let mut straight = swinging(50.0, 3000.0, 50);
         cut_off(&mut straight, 250.0);
         assert_eq!(straight.len(), 50);
@@ -230,25 +237,26 @@ mod tests {
 
     #[test]
     fn lines_are_as_far_as_their_nearest_part() {
-        let (a, b) = (swinging(50.0, 3000.0, 50), [[900.0, 0.0], [900.0, 5000.0]]);
+        let (a, b) = (swinging(50.0, 3000.0, 50), [Point::new(0.0, 900.0), Point::new(5000.0, 900.0)]);
         let lines = Lines::of([&a[..], &b[..]].into_iter());
-        let brute = |place| a.iter().map(|point| distance(*point, place)).fold(f64::INFINITY, f64::min);
+        let brute = |place| a.iter().map(|point| point.distance(place)).fold(f64::INFINITY, f64::min);
         for k in 0..20 {
-            let place = [f64::from(k) * 60.0 - 200.0, f64::from(k) * 200.0];
+            let place = Point::new(f64::from(k) * 200.0, f64::from(k) * 60.0 - 200.0);
             // Points are 100 m apart.
-            let exact = brute(place).min((place[0] - 900.0).abs());
+            let exact = brute(place).min((place.y - 900.0).abs());
             let found = lines.apart(place, 400.0);
             assert!(found <= exact.min(400.0) && found > exact.min(400.0) - 51.0, "{found} {exact}");
         }
-        assert_eq!(Lines::of(std::iter::empty()).apart([0.0; 2], 7.0), 7.0);
+        assert_eq!(Lines::of(std::iter::empty()).apart(Point::default(), 7.0), 7.0);
     }
 
     #[test]
     fn points_lie_about_the_spacing_apart() {
-        let line = spaced(&[[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.0, 1000.0], [0.0, 1001.0]], 100.0);
-        assert_eq!((line[0], *line.last().unwrap()), ([0.0, 0.0], [0.0, 1001.0]));
-        assert!(line.windows(2).all(|pair| (50.0..=150.0).contains(&distance(pair[0], pair[1]))), "{line:?}");
-        assert_eq!(spaced(&[[0.0, 0.0], [0.0, 1.0]], 100.0).len(), 2);
+        let east = |metres: &[f64]| metres.iter().map(|x| Point::new(*x, 0.0)).collect::<Vec<_>>();
+        let line = spaced(&east(&[0.0, 1.0, 2.0, 1000.0, 1001.0]), 100.0);
+        assert_eq!((line[0], *line.last().unwrap()), (Point::default(), Point::new(1001.0, 0.0)));
+        assert!(line.windows(2).all(|pair| (50.0..=150.0).contains(&pair[0].distance(pair[1]))), "{line:?}");
+        assert_eq!(spaced(&east(&[0.0, 1.0]), 100.0).len(), 2);
         assert!(spaced(&[], 10.0).is_empty());
     }
 }

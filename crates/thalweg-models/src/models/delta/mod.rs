@@ -11,13 +11,13 @@ mod tests;
 use crate::model::{About, Family, MassBalance, Model, Stepper, Tick};
 use crate::models::delta::arms::{ARMS, Arm, Arms, Segment};
 use crate::models::delta::bed::Nearest;
-use crate::models::delta::course::{Bends, Lines, Place};
+use crate::models::delta::course::{Bends, Lines};
 use crate::models::delta::route::{Choice, Ways};
 use crate::process::slopes::carry_off;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, DISCHARGE, LOOSE};
-use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
+use thalweg_core::{Field, Grid, Height, Point, Result, Terrain, params};
 use thalweg_flow::hydraulic;
 
 params! {
@@ -220,7 +220,7 @@ impl Delta {
     /// The river as it comes in: one arm, which has been bending for long.
     fn begin(&self, terrain: &Terrain, sea: Height, scale: [f64; 2], key: Key) -> Option<Arms> {
         let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
-        let inlet = [self.inlet_y * extent[0], self.inlet_x * extent[1]];
+        let inlet = Point { x: self.inlet_x * extent[1], y: self.inlet_y * extent[0] };
         let way = Ways::new(terrain, sea, scale[0]).way(inlet, &[], &self.choice(), key)?;
         let line = lined(&way, scale);
         let mut arms = Arms(vec![Arm { parent: None, line, weight: 1.0, goal: 1.0, run: 0.0 }]);
@@ -261,8 +261,9 @@ impl Delta {
         let others = Lines::of((0..arms.0.len()).filter(|n| *n != k).map(|n| &arms.0[n].line[..]));
         let width = self.width() * share.sqrt();
         let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
-        let within = |place: Place| (0..2).map(|a| place[a].min(extent[a] - place[a])).fold(f64::INFINITY, f64::min);
-        let free = |from: Place, to: Place| {
+        let within =
+            |place: Point| (0..2).map(|a| place.along(a).min(extent[a] - place.along(a))).fold(f64::INFINITY, f64::min);
+        let free = |from: Point, to: Point| {
             // What comes nearer than four widths slows down, to nothing at two.
             let apart = others.apart(to, 4.0 * self.width()) / self.width();
             let mut free = (apart / 2.0 - 1.0).clamp(0.0, 1.0);
@@ -313,12 +314,12 @@ impl Delta {
             let mut n = line.len() - 1;
             while n > 1 && down < place {
                 n -= 1;
-                down += course::distance(line[n], line[n + 1]);
+                down += line[n].distance(line[n + 1]);
             }
             if n < 2 || n + 3 > line.len() || shares[k] < 0.25 {
                 continue;
             }
-            let others: Vec<&[Place]> = arms.0.iter().map(|arm| &arm.line[..]).collect();
+            let others: Vec<&[Point]> = arms.0.iter().map(|arm| &arm.line[..]).collect();
             let Some(way) = ways.way(line[n], &others, &self.choice(), key.and(3)) else { continue };
             let line = lined(&way, scale);
             let left = far[k][0] + course::length(&arms.0[k].line[n..]);
@@ -341,7 +342,7 @@ impl Delta {
 }
 
 /// A way of cells as a smooth line of points.
-fn lined(way: &[Place], [cell, spacing]: [f64; 2]) -> Vec<Place> {
+fn lined(way: &[Point], [cell, spacing]: [f64; 2]) -> Vec<Point> {
     let mut line = course::spaced(way, spacing);
     let times = (cell / spacing) * (cell / spacing);
     course::smooth(&mut line, (2.0 * times).ceil() as usize);

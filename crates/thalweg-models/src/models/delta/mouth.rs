@@ -3,10 +3,10 @@
 use crate::models::delta::Delta;
 use crate::models::delta::arms::{Arm, Arms};
 use crate::models::delta::bed::raise;
-use crate::models::delta::course::{Lines, Place, distance, heading};
+use crate::models::delta::course::{Lines, heading};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Height, Terrain};
+use thalweg_core::{Height, Point, Terrain};
 use thalweg_flow::hydraulic;
 
 /// How high a bar is built over the sea, in heights of levees.
@@ -37,7 +37,7 @@ enum Ahead {
     /// Too deep as yet.
     Deep,
     /// It moves on to here.
-    Free(Place),
+    Free(Point),
     /// Land, another arm, or the end of the world.
     Closed,
 }
@@ -48,7 +48,7 @@ impl Delta {
     fn cone(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, [top, front, far]: [f64; 3], load: i64) -> i64 {
         let [rows, cols] = terrain.grid.size;
         let cell = terrain.grid.cell;
-        let Some([y, x]) = arm.line.last().copied() else { return 0 };
+        let Some(Point { x, y }) = arm.line.last().copied() else { return 0 };
         let ahead = heading(&arm.line, 2.0 * self.width()).unwrap_or([0.0; 2]);
         let top = i64::from(sea.0) + (top * UNITS) as i64;
         // Distance from the mouth in metres, half as much ahead.
@@ -130,7 +130,7 @@ impl Delta {
             for (side, weight) in [(-1.0, part), (1.0, 1.0 - part)] {
                 let [s, c] = [libm::sin(side * ANGLE), libm::cos(ANGLE)];
                 let to = [c * ahead[0] - s * ahead[1], s * ahead[0] + c * ahead[1]];
-                let line = vec![end, [0, 1].map(|a| end[a] + spacing * to[a])];
+                let line = vec![end, Point { x: end.x + spacing * to[1], y: end.y + spacing * to[0] }];
                 arms.0.push(Arm { parent: Some(k), line, weight, goal: weight, run: 0.0 });
             }
         }
@@ -156,12 +156,12 @@ impl Delta {
         let young = arm.run < (4.0 * width).max(4.0 * spacing);
         let others = (0..arms.0.len()).filter(|n| *n != k && !(young && kin(*n))).map(|n| &arms.0[n].line[..]);
         let (others, room) = (Lines::of(others), (ROOM * width).max(1e-9));
-        let mut best: Option<(f64, Place)> = None;
+        let mut best: Option<(f64, Point)> = None;
         for turn in -3..=3 {
             let angle = 0.17 * f64::from(turn);
             let [s, c] = [libm::sin(angle), libm::cos(angle)];
             let to = [c * ahead[0] - s * ahead[1], s * ahead[0] + c * ahead[1]];
-            let at = |far: f64| [0, 1].map(|a| end[a] + far * to[a]);
+            let at = |far: f64| Point { x: end.x + far * to[1], y: end.y + far * to[0] };
             let look = spacing + 3.0 * width;
             let height = |far: f64| {
                 mean(terrain, sea, at(far), 1.5 * width).map_or(0.0, |height| (-height / depth).clamp(-1.0, 3.0))
@@ -179,7 +179,9 @@ impl Delta {
         let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
         let margin = EDGE * self.width();
         let least = (CLEAR[0] * width).max(CLEAR[1] * spacing);
-        if (0..2).any(|a| !(margin..=extent[a] - margin).contains(&place[a])) || others.apart(place, least) < least {
+        if (0..2).any(|a| !(margin..=extent[a] - margin).contains(&place.along(a)))
+            || others.apart(place, least) < least
+        {
             return Ahead::Closed;
         }
         match mean(terrain, sea, place, 0.5 * width) {
@@ -197,7 +199,7 @@ impl Delta {
 }
 
 /// Mean height over the sea in metres within a distance of a place; none where there is no ground.
-fn mean(terrain: &Terrain, sea: Height, place: Place, within: f64) -> Option<f64> {
+fn mean(terrain: &Terrain, sea: Height, place: Point, within: f64) -> Option<f64> {
     let [rows, cols] = terrain.grid.size;
     let cell = terrain.grid.cell;
     let within = within.max(0.75 * cell);
@@ -206,10 +208,10 @@ fn mean(terrain: &Terrain, sea: Height, place: Place, within: f64) -> Option<f64
         low..(((at + within) / cell).max(-1.0) + 1.0).max(0.0).min(count as f64) as usize
     };
     let (mut sum, mut count) = (0i64, 0i64);
-    for i in span(place[0], rows) {
-        for j in span(place[1], cols) {
-            let centre = [(i as f64 + 0.5) * cell, (j as f64 + 0.5) * cell];
-            if distance(centre, place) <= within && !terrain.nodata.as_ref().is_some_and(|mask| mask[(i, j)]) {
+    for i in span(place.y, rows) {
+        for j in span(place.x, cols) {
+            let centre = Point { x: (j as f64 + 0.5) * cell, y: (i as f64 + 0.5) * cell };
+            if centre.distance(place) <= within && !terrain.nodata.as_ref().is_some_and(|mask| mask[(i, j)]) {
                 sum += i64::from(terrain.ground[(i, j)].0 - sea.0);
                 count += 1;
             }

@@ -3,9 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::models::delta::course::Place;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Grid, Height, Terrain};
+use thalweg_core::{Grid, Height, Point, Terrain};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
 /// Steps to neighbours: all that no shorter one leads towards, up to three cells away, so that ways lean little to the axes.
@@ -179,14 +178,14 @@ impl Ways {
         (best, from, None)
     }
 
-    fn at(&self, place: Place) -> usize {
-        let [i, j] = [0, 1].map(|a| ((place[a] / self.cell).max(0.0) as usize).min(self.size[a] - 1));
+    fn at(&self, place: Point) -> usize {
+        let [i, j] = [0, 1].map(|a| ((place.along(a) / self.cell).max(0.0) as usize).min(self.size[a] - 1));
         i * self.size[1] + j
     }
 
     /// The cheapest way from a place to the open sea over low ground, round `others`; it ends in the sea's first cell, off the world's edge. None
     /// where there is no sea, no way, or the place lies in the sea.
-    pub fn way(&self, start: Place, others: &[&[Place]], choice: &Choice, key: Key) -> Option<Vec<Place>> {
+    pub fn way(&self, start: Point, others: &[&[Point]], choice: &Choice, key: Key) -> Option<Vec<Point>> {
         let noise =
             Fractal::new(&FractalSettings::fbm(3, choice.wavelength.max(4.0 * self.cell), 0.5), None, key, self.cell);
         let grid = Grid::new(self.size, self.cell).ok()?;
@@ -201,8 +200,8 @@ impl Ways {
             let near = MOVES.iter().filter(|step| step[0].abs().max(step[1].abs()) == 1);
             for to in near.filter_map(|step| self.beside(k, *step)).chain([k]) {
                 let centre = self.centre(to);
-                let off = [centre[0] - start[0], centre[1] - start[1]];
-                shut[to] |= off[0] * off[0] + off[1] * off[1] > (ROOM * self.cell) * (ROOM * self.cell);
+                let (dx, dy) = (centre.x - start.x, centre.y - start.y);
+                shut[to] |= dy * dy + dx * dx > (ROOM * self.cell) * (ROOM * self.cell);
             }
         }
         let cost: Vec<f64> = (0..self.height.len())
@@ -224,7 +223,7 @@ impl Ways {
         while let Some(before) = cells.last().and_then(|k| from.get(*k)).filter(|k| **k != usize::MAX) {
             cells.push(*before);
         }
-        let mut way: Vec<Place> = cells.iter().rev().map(|k| self.centre(*k)).collect();
+        let mut way: Vec<Point> = cells.iter().rev().map(|k| self.centre(*k)).collect();
         if let Some(place) = way.first_mut() {
             *place = start;
         }
@@ -238,8 +237,9 @@ impl Ways {
         near(i, self.size[0]) || near(j, self.size[1])
     }
 
-    fn centre(&self, k: usize) -> Place {
-        [(k / self.size[1]) as f64, (k % self.size[1]) as f64].map(|n| (n + 0.5) * self.cell)
+    fn centre(&self, k: usize) -> Point {
+        let metres = |n: usize| (n as f64 + 0.5) * self.cell;
+        Point { x: metres(k % self.size[1]), y: metres(k / self.size[1]) }
     }
 }
 
@@ -271,24 +271,27 @@ mod tests {
     #[test]
     fn a_way_leads_to_the_open_sea_round_what_is_high_or_taken() {
         let ways = Ways::new(&land(200, 50.0, true), Height::ZERO, 400.0);
-        let way = ways.way([10.0, 5000.0], &[], &CHOICE, Key::ZERO).unwrap();
-        assert_eq!(way[0], [10.0, 5000.0]);
-        assert!((8000.0..9000.0).contains(&way.last().unwrap()[0]), "{way:?}");
-        assert!(way.iter().any(|place| (4500.0..5500.0).contains(&place[0]) && place[1] < 2400.0), "{way:?}");
+        let way = ways.way(Point::new(5000.0, 10.0), &[], &CHOICE, Key::ZERO).unwrap();
+        assert_eq!(way[0], Point::new(5000.0, 10.0));
+        assert!((8000.0..9000.0).contains(&way.last().unwrap().y), "{way:?}");
+        assert!(way.iter().any(|place| (4500.0..5500.0).contains(&place.y) && place.x < 2400.0), "{way:?}");
         // A line across leaves no way; on coarser cells it is the same way.
-        let across: Vec<Place> = (0..100).map(|k| [6500.0, f64::from(k) * 100.0]).collect();
-        assert_eq!(ways.way([10.0, 5000.0], &[&across], &CHOICE, Key::ZERO), None);
+        let across: Vec<Point> = (0..100).map(|k| Point::new(f64::from(k) * 100.0, 6500.0)).collect();
+        assert_eq!(ways.way(Point::new(5000.0, 10.0), &[&across], &CHOICE, Key::ZERO), None);
         let coarse = Ways::new(&land(100, 100.0, true), Height::ZERO, 400.0);
-        assert_eq!(coarse.way([10.0, 5000.0], &[], &CHOICE, Key::ZERO), Some(way));
+        assert_eq!(coarse.way(Point::new(5000.0, 10.0), &[], &CHOICE, Key::ZERO), Some(way));
     }
 
     #[test]
     fn nothing_begins_in_the_sea_nor_without_one() {
         let ways = Ways::new(&land(100, 100.0, false), Height::ZERO, 400.0);
-        assert_eq!(ways.way([9900.0, 5000.0], &[], &CHOICE, Key::ZERO), None);
+        assert_eq!(ways.way(Point::new(5000.0, 9900.0), &[], &CHOICE, Key::ZERO), None);
         let dry = Ways::new(&land(100, 100.0, false), Height::saturating(-50.0), 400.0);
-        assert_eq!(dry.way([10.0, 5000.0], &[], &CHOICE, Key::ZERO), None);
+        assert_eq!(dry.way(Point::new(5000.0, 10.0), &[], &CHOICE, Key::ZERO), None);
         let speck = Terrain::new(Grid::new([1, 1], 100.0).unwrap());
-        assert_eq!(Ways::new(&speck, Height::saturating(-1.0), 400.0).way([50.0; 2], &[], &CHOICE, Key::ZERO), None);
+        assert_eq!(
+            Ways::new(&speck, Height::saturating(-1.0), 400.0).way(Point::new(50.0, 50.0), &[], &CHOICE, Key::ZERO),
+            None
+        );
     }
 }

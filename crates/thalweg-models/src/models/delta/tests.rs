@@ -61,7 +61,7 @@ fn break_outs_make_arms() {
         let mut terrain = coast(80, 0.4);
         built(&mut terrain, &Delta { years: 1500.0, step: 15.0, avulsion, ..Delta::default() });
         let arms = Arms::load(&terrain, Key::new(6, "delta").bits() as i64).unwrap().unwrap();
-        arms.0.iter().filter(|arm| arm.parent.is_some() && arm.line[0][0] < 2800.0).count()
+        arms.0.iter().filter(|arm| arm.parent.is_some() && arm.line[0].y < 2800.0).count()
     };
     assert!(inland(150.0) >= 2);
     assert_eq!(inland(1e6), 0);
@@ -79,7 +79,8 @@ fn several_arms_share_the_river() {
     assert!((mouths.iter().sum::<f64>() - 1.0).abs() < 1e-6);
     // Each arm's bed is as deep as its water asks: the stem's below the plain beside it.
     let stem = &arms.0[0].line;
-    let [y, x] = stem[stem.len() / 2].map(|metres| (metres / terrain.grid.cell) as usize);
+    let middle = stem[stem.len() / 2];
+    let [y, x] = [middle.y, middle.x].map(|metres| (metres / terrain.grid.cell) as usize);
     let beside = terrain.ground[(y, x + 6)].metres().max(terrain.ground[(y, x - 6)].metres());
     assert!(terrain.ground[(y, x)].metres() < beside - 2.0, "{} {beside}", terrain.ground[(y, x)].metres());
 }

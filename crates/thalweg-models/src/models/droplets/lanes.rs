@@ -12,7 +12,7 @@ use crate::models::droplets::{Droplet, GRAIN, MARGIN, MAX_CARRIED, Rules};
 use crate::process::brush::{Tally, grained};
 use crate::process::particles::{Kernel, Patch};
 use thalweg_core::base::cast;
-use thalweg_core::{Edge, Result};
+use thalweg_core::{Cell, CellRect, Edge, Result};
 
 /// A bit for each lane.
 pub(super) type Mask = u32;
@@ -40,12 +40,12 @@ impl Kernel for Rules {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn run_plain(rules: &Rules, origin: [i64; 2], map: Map<'_>, queue: &mut Vec<Droplet>) -> MassBalance {
+fn run_plain(rules: &Rules, origin: Cell<i64>, map: Map<'_>, queue: &mut Vec<Droplet>) -> MassBalance {
     run_lanes::<false, false>(rules, origin, map, queue)
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn run_layers(rules: &Rules, origin: [i64; 2], map: Map<'_>, queue: &mut Vec<Droplet>) -> MassBalance {
+fn run_layers(rules: &Rules, origin: Cell<i64>, map: Map<'_>, queue: &mut Vec<Droplet>) -> MassBalance {
     run_lanes::<false, true>(rules, origin, map, queue)
 }
 
@@ -53,12 +53,12 @@ fn run_layers(rules: &Rules, origin: [i64; 2], map: Map<'_>, queue: &mut Vec<Dro
 #[inline(always)]
 fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
     rules: &Rules,
-    origin: [i64; 2],
+    origin: Cell<i64>,
     mut map: Map<'_>,
     queue: &mut Vec<Droplet>,
 ) -> MassBalance {
     let mut tally = Tally::default();
-    let mut lanes = Lanes::idle(map.tile[0]);
+    let mut lanes = Lanes::idle(map.tile.start);
     let (mut next, mut kept) = (0, 0);
     let mut busy: Mask = 0;
     loop {
@@ -156,7 +156,7 @@ pub(super) struct Plan {
 }
 
 impl Lanes {
-    pub(super) fn idle([i, j]: [i32; 2]) -> Self {
+    pub(super) fn idle(Cell { row: i, col: j }: Cell<i32>) -> Self {
         let none = [0.0; LANES];
         Self {
             number: [0; LANES],
@@ -175,10 +175,10 @@ impl Lanes {
     }
 
     #[inline(always)]
-    pub(super) fn load(&mut self, l: usize, d: &Droplet, origin: [i64; 2]) {
+    pub(super) fn load(&mut self, l: usize, d: &Droplet, origin: Cell<i64>) {
         self.number[l] = d.number;
-        [self.i[l], self.j[l]] = [0, 1].map(|a| (d.cell[a] - origin[a]) as i32);
-        [self.v[l], self.u[l]] = d.part;
+        (self.i[l], self.j[l]) = ((d.cell.row - origin.row) as i32, (d.cell.col - origin.col) as i32);
+        (self.v[l], self.u[l]) = (d.part.row, d.part.col);
         [self.dy[l], self.dx[l]] = d.direction;
         self.velocity[l] = d.velocity;
         self.water[l] = d.water;
@@ -188,11 +188,11 @@ impl Lanes {
     }
 
     #[inline(always)]
-    pub(super) fn store(&self, l: usize, origin: [i64; 2]) -> Droplet {
+    pub(super) fn store(&self, l: usize, origin: Cell<i64>) -> Droplet {
         Droplet {
             number: self.number[l],
-            cell: [origin[0] + i64::from(self.i[l]), origin[1] + i64::from(self.j[l])],
-            part: [self.v[l], self.u[l]],
+            cell: Cell::new(origin.row + i64::from(self.i[l]), origin.col + i64::from(self.j[l])),
+            part: self.part(l),
             direction: [self.dy[l], self.dx[l]],
             velocity: self.velocity[l],
             water: self.water[l],
@@ -271,13 +271,14 @@ impl Lanes {
             velocity[l] = (self.velocity[l] * self.velocity[l] - rise * rules.gravity).max(0.0).sqrt();
         }
 
-        let [[top, left], [bottom, right]] = map.soil.valid;
-        let [[tile_top, tile_left], [tile_bottom, tile_right]] = map.tile;
+        let CellRect { start, end } = map.soil.valid;
+        let tile = map.tile;
         let (mut spent, mut outward, mut leaves) = ([false; LANES], [false; LANES], [false; LANES]);
         for l in 0..LANES {
             spent[l] = (self.age[l] >= rules.max_steps) | (self.water[l] < rules.min_water);
-            outward[l] = (i[l] < top) | (j[l] < left) | (i[l] + 1 >= bottom) | (j[l] + 1 >= right);
-            leaves[l] = (i[l] < tile_top) | (j[l] < tile_left) | (i[l] >= tile_bottom) | (j[l] >= tile_right);
+            outward[l] = (i[l] < start.row) | (j[l] < start.col) | (i[l] + 1 >= end.row) | (j[l] + 1 >= end.col);
+            leaves[l] =
+                (i[l] < tile.start.row) | (j[l] < tile.start.col) | (i[l] >= tile.end.row) | (j[l] >= tile.end.col);
         }
         let (spent, outward) = (mask(spent), mask(outward));
         Plan {
@@ -325,8 +326,14 @@ impl Lanes {
 
     /// The cell nearest to lane `l`'s droplet.
     #[inline(always)]
-    pub(super) fn nearest_cell(&self, l: usize) -> [i32; 2] {
-        [self.i[l] + i32::from(self.v[l] >= 0.5), self.j[l] + i32::from(self.u[l] >= 0.5)]
+    pub(super) fn nearest_cell(&self, l: usize) -> Cell<i32> {
+        Cell::new(self.i[l] + i32::from(self.v[l] >= 0.5), self.j[l] + i32::from(self.u[l] >= 0.5))
+    }
+
+    /// The part of a row and of a column that lane `l`'s droplet is from the corner north-west of it.
+    #[inline(always)]
+    pub(super) fn part(&self, l: usize) -> Cell<f32> {
+        Cell::new(self.v[l], self.u[l])
     }
 }
 
@@ -363,12 +370,12 @@ pub(super) fn act<const GENERAL: bool, const LAYERS: bool>(
     for l in lanes_of(alive & !plan.digs) {
         if plan.climbs & (1 << l) != 0 {
             // Other lanes may have filled the same hollow since.
-            let rise = map.rise(plan.at[l], [lanes.v[l], lanes.u[l]], plan.new_at[l], [plan.v[l], plan.u[l]]);
+            let rise = map.rise(plan.at[l], lanes.part(l), plan.new_at[l], Cell::new(plan.v[l], plan.u[l]));
             let exact = plan.exact[l].min(rise.max(0.0) + lanes.remainder[l]);
             plan.amount[l] = cast::floor(exact.max(0.0)).min(lanes.carried[l]);
             plan.remainder[l] = (exact - plan.amount[l] as f32).clamp(-GRAIN, GRAIN);
         }
-        let laid = map.soil.lay::<GENERAL, LAYERS>(plan.at[l], [lanes.v[l], lanes.u[l]], plan.amount[l], tally);
+        let laid = map.soil.lay::<GENERAL, LAYERS>(plan.at[l], lanes.part(l), plan.amount[l], tally);
         plan.carried[l] = lanes.carried[l] - laid;
     }
     for l in lanes_of(ends) {
@@ -379,7 +386,7 @@ pub(super) fn act<const GENERAL: bool, const LAYERS: bool>(
             0
         } else {
             // Only under the ceiling of accepted elevations can anything be left over.
-            map.soil.lay::<GENERAL, LAYERS>(plan.at[l], [lanes.v[l], lanes.u[l]], carried, tally)
+            map.soil.lay::<GENERAL, LAYERS>(plan.at[l], lanes.part(l), carried, tally)
         };
         tally.exported += i64::from(carried - laid);
     }

@@ -11,7 +11,7 @@ use crate::models::droplets::map::{LANES, Map};
 use crate::models::droplets::{Droplet, Droplets, Rules};
 use crate::process::brush::{Soil, Tally};
 use thalweg_core::base::rng::Key;
-use thalweg_core::{CellRect, Field, Grid, Height};
+use thalweg_core::{Cell, CellRect, Field, Grid, Height};
 use thalweg_refine::{Join, JoinPatch};
 
 /// Showers on a level: each runs over what the ones before have made, so that gullies draw water.
@@ -117,8 +117,8 @@ impl Join for Shower {
                 for number in 0..count {
                     let part = key.and(u64::from(number) + 1).pair().map(|part| (part as f32).min(1.0 - f32::EPSILON));
                     droplets.push(Droplet {
-                        cell: [i as i64, j as i64],
-                        part,
+                        cell: Cell::new(i as i64, j as i64),
+                        part: part.into(),
                         velocity: self.model.velocity as f32,
                         water: self.model.water as f32,
                         ..Droplet::default()
@@ -126,7 +126,7 @@ impl Join for Shower {
                 }
             }
         }
-        let bounds = [[RIM as i32; 2], size.map(|cells| (cells - RIM) as i32)];
+        let bounds = CellRect::from_corners([RIM as i32; 2], size.map(|cells| (cells - RIM) as i32));
         // Rows of brushes are whole vectors, and may reach beyond the last row.
         let mut change = vec![0; ground.len() + ROOM];
         let map =
@@ -134,24 +134,24 @@ impl Join for Shower {
         run(&rules, &map, held.as_slice(), &droplets, &mut Soil::bare(&mut change, size[1], bounds, NO_FLOOR));
         let cell = |i: usize, j: usize| {
             // Many droplets that do not see each other would build towers and dig shafts.
-            let [least, most] = span(&ground, [i, j]);
+            let [least, most] = span(&ground, Cell::new(i, j));
             let (height, by) = (ground[(i, j)], change[i * size[1] + j]);
             let wish = height.saturating_add(by).max(least.max(rules.floor).min(height)).min(most.max(height));
             if held[(i, j)] { 0 } else { wish - height }
         };
         let changes = Field::generate(size, cell);
-        for (i, row) in (cells.start[0]..cells.end[0]).enumerate() {
-            for (j, col) in (cells.start[1]..cells.end[1]).enumerate() {
-                let here = [(row - first[0]) as usize, (col - first[1]) as usize];
-                let by = changes[(here[0], here[1])].saturating_sub(mean(&changes, here));
-                wanted[(i, j)] = Height(ground[(here[0], here[1])].saturating_add(by));
+        for (i, row) in (cells.start.row..cells.end.row).enumerate() {
+            for (j, col) in (cells.start.col..cells.end.col).enumerate() {
+                let here = Cell::new((row - first.row) as usize, (col - first.col) as usize);
+                let by = changes[here].saturating_sub(mean(&changes, here));
+                wanted[(i, j)] = Height(ground[here].saturating_add(by));
             }
         }
     }
 }
 
 /// The mean around a cell: what whole coarse cells lose or get is their level's, not this one's, so that each level is a preview of the next.
-fn mean(changes: &Field<i32>, [i, j]: [usize; 2]) -> i32 {
+fn mean(changes: &Field<i32>, Cell { row: i, col: j }: Cell) -> i32 {
     let [rows, cols] = changes.size();
     let (mut sum, mut count) = (0i64, 0i64);
     for r in i.saturating_sub(NEAR)..(i + NEAR + 1).min(rows) {
@@ -163,12 +163,12 @@ fn mean(changes: &Field<i32>, [i, j]: [usize; 2]) -> i32 {
 }
 
 /// The lowest and the highest of the cells around one.
-fn span(ground: &Field<i32>, [i, j]: [usize; 2]) -> [i32; 2] {
+fn span(ground: &Field<i32>, cell: Cell) -> [i32; 2] {
     let [rows, cols] = ground.size();
     let mut found = [i32::MAX, i32::MIN];
-    for r in i.saturating_sub(1)..(i + 2).min(rows) {
-        for c in j.saturating_sub(1)..(j + 2).min(cols) {
-            if [r, c] != [i, j] {
+    for r in cell.row.saturating_sub(1)..(cell.row + 2).min(rows) {
+        for c in cell.col.saturating_sub(1)..(cell.col + 2).min(cols) {
+            if Cell::new(r, c) != cell {
                 found = [found[0].min(ground[(r, c)]), found[1].max(ground[(r, c)])];
             }
         }
@@ -181,13 +181,13 @@ fn span(ground: &Field<i32>, [i, j]: [usize; 2]) -> [i32; 2] {
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn run(rules: &Rules, map: &Map<'_>, held: &[bool], droplets: &[Droplet], change: &mut Soil<'_>) {
     let mut tally = Tally::default();
-    let mut lanes = Lanes::idle([RIM as i32; 2]);
+    let mut lanes = Lanes::idle(Cell::new(RIM as i32, RIM as i32));
     let mut steps = [0; LANES];
     let (mut next, mut busy) = (0, 0 as Mask);
     loop {
         for l in lanes_of(!busy & ALL) {
             let Some(droplet) = droplets.get(next) else { break };
-            lanes.load(l, droplet, [0, 0]);
+            lanes.load(l, droplet, Cell::new(0, 0));
             steps[l] = 0;
             busy |= 1 << l;
             next += 1;
@@ -198,7 +198,7 @@ fn run(rules: &Rules, map: &Map<'_>, held: &[bool], droplets: &[Droplet], change
         let mut plan = lanes.plan(rules, map);
         let mut alive = busy & !plan.ends;
         for l in lanes_of(busy) {
-            let [i, j] = lanes.nearest_cell(l);
+            let Cell { row: i, col: j } = lanes.nearest_cell(l);
             steps[l] += 1;
             if steps[l] > STEPS || held[map.soil.at(i, j)] {
                 alive &= !(1 << l);
@@ -209,12 +209,12 @@ fn run(rules: &Rules, map: &Map<'_>, held: &[bool], droplets: &[Droplet], change
                 let taken = change.dig::<false, false>(&rules.brush, lanes.nearest_cell(l), plan.amount[l], &mut tally);
                 plan.carried[l] += taken - plan.amount[l];
             } else {
-                change.lay::<false, false>(plan.at[l], [lanes.v[l], lanes.u[l]], plan.amount[l], &mut tally);
+                change.lay::<false, false>(plan.at[l], lanes.part(l), plan.amount[l], &mut tally);
             }
         }
         // One that is spent, or rests in a hollow, lays down all that it has.
         for l in lanes_of(busy & plan.ends & !plan.outward) {
-            change.lay::<false, false>(plan.at[l], [lanes.v[l], lanes.u[l]], lanes.carried[l], &mut tally);
+            change.lay::<false, false>(plan.at[l], lanes.part(l), lanes.carried[l], &mut tally);
         }
         lanes.advance(&plan, alive, rules);
         busy = alive;

@@ -3,8 +3,8 @@
 use crate::models::droplets::{DEPOSIT, Rules, VISITS, WEAR};
 use crate::process::brush::Soil;
 use crate::process::particles::{Patch, require_layer};
-use thalweg_core::Result;
 use thalweg_core::terrain::{GROUND, HARDNESS, LOOSE, PROTECT};
+use thalweg_core::{Cell, CellRect, Result};
 
 /// Droplets stepped together.
 pub const LANES: usize = 8;
@@ -18,8 +18,8 @@ pub struct Map<'a> {
     pub soil: Soil<'a>,
     /// Steps counted on each cell.
     pub visits: Option<&'a mut [u32]>,
-    /// First row and column of the tile, and one past the last.
-    pub tile: [[i32; 2]; 2],
+    /// The cells of the tile, as [`Patch::tile`].
+    pub tile: CellRect<i32>,
 }
 
 impl<'a> Map<'a> {
@@ -53,25 +53,26 @@ impl<'a> Map<'a> {
     /// The side of the world beyond which position (i, j) lies: 0 north, 1 east, 2 south, 3 west.
     #[inline(always)]
     pub fn side_beyond(&self, i: i32, j: i32) -> Option<usize> {
-        let [[top, left], [bottom, right]] = self.soil.valid;
-        if i >= top && j >= left && i + 1 < bottom && j + 1 < right {
+        let CellRect { start, end } = self.soil.valid;
+        if i >= start.row && j >= start.col && i + 1 < end.row && j + 1 < end.col {
             return None;
         }
-        Some(if i < top {
+        Some(if i < start.row {
             0
-        } else if j + 1 >= right {
+        } else if j + 1 >= end.col {
             1
-        } else if i + 1 >= bottom {
+        } else if i + 1 >= end.row {
             2
         } else {
             3
         })
     }
 
-    /// Rise of the ground, as it now is, from one position to another.
+    /// Rise of the ground, as it now is, from one position to another, each as the index of the corner north-west of it
+    /// and the part of a row and of a column from there.
     #[inline(always)]
-    pub fn rise(&self, at: usize, from: [f32; 2], new_at: usize, to: [f32; 2]) -> f32 {
-        let above = |at: usize, [v, u]: [f32; 2]| {
+    pub fn rise(&self, at: usize, from: Cell<f32>, new_at: usize, to: Cell<f32>) -> f32 {
+        let above = |at: usize, Cell { row: v, col: u }: Cell<f32>| {
             let stride = self.soil.stride;
             let (north, south) = (&self.soil.ground[at..at + 2], &self.soil.ground[at + stride..at + stride + 2]);
             let over = |corner: i32| (corner - north[0]) as f32;

@@ -189,18 +189,18 @@ impl Droplets {
         Ok(Box::new(Coarsened { factor, rounds: self.rounds(grid), steps, inner: Box::new(rain) }))
     }
 
-    /// Droplet `number` at a place southward and eastward of the world's first cell's centre, in cells; `None` beyond the
+    /// Droplet `number` at a place, in rows and columns from the world's first cell's centre; `None` beyond the
     /// terrain, at sea, and among cells without data.
-    fn set_out(&self, terrain: &Terrain, number: u64, [y, x]: [f64; 2]) -> Option<Droplet> {
+    fn set_out(&self, terrain: &Terrain, number: u64, place: Cell<f64>) -> Option<Droplet> {
         let grid = &terrain.grid;
-        let cell = [y as i64 + grid.first[0], x as i64 + grid.first[1]];
+        let cell = Cell::new(place.row as i64 + grid.first[0], place.col as i64 + grid.first[1]);
         let Cell { row: i, col: j } = grid.local(cell).filter(|local| (0..2).all(|a| local[a] + 1 < grid.size[a]))?;
         let at_sea = grid.sea_level.is_some_and(|sea| terrain.ground[(i, j)] < sea);
         let void = [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].iter().any(|(i, j)| terrain.is_nodata(*i, *j));
         (!at_sea && !void).then_some(Droplet {
             number,
             cell,
-            part: [(y - y.floor()) as f32, (x - x.floor()) as f32],
+            part: place.map(|at| (at - at.floor()) as f32),
             direction: [0.0, 0.0],
             velocity: self.velocity as f32,
             water: self.water as f32,
@@ -333,9 +333,9 @@ impl Rain {
                 return self.model.set_out(terrain, number, circle.draw(key, grid)?);
             }
             let at = key.pair();
-            let droplet = self.model.set_out(terrain, number, [at[0] * room[0], at[1] * room[1]])?;
-            let [i, j] = [0, 1].map(|a| (droplet.cell[a] - grid.origin[a]) as usize);
-            let dry = rain.is_some_and(|rain| key.and(1).unit() >= f64::from(rain[(i, j)]));
+            let droplet = self.model.set_out(terrain, number, Cell::new(at[0] * room[0], at[1] * room[1]))?;
+            let cell = Cell::from_axes(|a| (droplet.cell[a] - grid.origin[a]) as usize);
+            let dry = rain.is_some_and(|rain| key.and(1).unit() >= f64::from(rain[cell]));
             (!dry).then_some(droplet)
         };
         // In two goes, the second in place: collected at once, they would stand in memory twice.
@@ -348,12 +348,12 @@ impl Rain {
     }
 }
 
-/// A droplet between rounds. Positions are a world cell and the part of a cell beyond its centre, southward and eastward.
+/// A droplet between rounds. Its position is a world cell, and the part of a row and of a column beyond its centre.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Droplet {
     number: u64,
-    cell: [i64; 2],
-    part: [f32; 2],
+    cell: Cell<i64>,
+    part: Cell<f32>,
     direction: [f32; 2],
     velocity: f32,
     water: f32,
@@ -366,7 +366,7 @@ impl Particle for Droplet {
     fn number(&self) -> u64 {
         self.number
     }
-    fn cell(&self) -> [i64; 2] {
+    fn cell(&self) -> Cell<i64> {
         self.cell
     }
 }
@@ -398,7 +398,7 @@ impl Droplet {
         // The four corners lie in the world; in its window, the north-western one does.
         let possible = grid.local(self.cell).is_some()
             && (0..2).all(|a| self.cell[a] + 1 < grid.world[a] as i64)
-            && self.part.iter().all(|part| (0.0..1.0).contains(part))
+            && [self.part.row, self.part.col].iter().all(|part| (0.0..1.0).contains(part))
             && self.direction.iter().all(|d| d.abs() <= 1.001)
             && (0.0..f32::INFINITY).contains(&self.velocity)
             && (0.0..=100.0).contains(&self.water)

@@ -3,7 +3,7 @@
 use crate::model::{MassBalance, Model, Tick};
 use crate::models::droplets::Droplets;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Grid, Point, Result, Terrain};
+use thalweg_core::{Cell, Grid, Point, Result, Terrain};
 
 /// A circle in the world that droplets start in.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,7 +16,7 @@ pub struct Circle {
 
 impl Circle {
     /// A place in it, evenly drawn, as droplets know places; `None` outside of the world.
-    pub(super) fn draw(&self, key: Key, grid: &Grid) -> Option<[f64; 2]> {
+    pub(super) fn draw(&self, key: Key, grid: &Grid) -> Option<Cell<f64>> {
         let [share, turn] = key.pair();
         let (sine, cosine) = libm::sincos(std::f64::consts::TAU * turn);
         let out = self.radius * share.sqrt();
@@ -24,9 +24,9 @@ impl Circle {
     }
 }
 
-/// A position as droplets know it: row and column in cells from the centre of the world's first cell, between the
+/// A position as droplets know it: rows and columns from the centre of the world's first cell, between the
 /// centres of the outermost cells. `None` outside of the world, and where it is but one cell wide.
-pub(super) fn standing(grid: &Grid, point: Point) -> Option<[f64; 2]> {
+pub(super) fn standing(grid: &Grid, point: Point) -> Option<Cell<f64>> {
     let corner = grid.corner();
     // Just before the next cell, so that the part of a cell in f32 stays under one.
     let along = |a: usize| {
@@ -34,7 +34,7 @@ pub(super) fn standing(grid: &Grid, point: Point) -> Option<[f64; 2]> {
         at.min(at.floor() + 1.0 - BEFORE)
     };
     let inside = grid.outside(point).is_none() && grid.world.iter().all(|lines| *lines > 1);
-    inside.then(|| [along(0), along(1)])
+    inside.then(|| Cell::from_axes(along))
 }
 
 /// So small that nobody sees it, and so large that neither `f32` before 1 nor `f64` at any cell rounds it away.

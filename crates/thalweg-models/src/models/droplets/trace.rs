@@ -127,7 +127,7 @@ impl Kernel for Watch<'_> {
         let (origin, rules) = (patch.origin, self.rules);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut map = Map::new(rules, patch)?;
-        let mut lanes = Lanes::idle(map.tile[0]);
+        let mut lanes = Lanes::idle(map.tile.start);
         let mut tally = Tally::default();
         let Some(droplet) = queue.pop() else { return Ok(tally.budget()) };
         lanes.load(0, &droplet, origin);

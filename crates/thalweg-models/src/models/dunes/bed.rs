@@ -1,5 +1,6 @@
 //! Sand on the ground, and how it slides.
 
+use thalweg_core::{Cell, CellRect};
 use thalweg_flow::D8;
 
 /// The greatest drops at which sand stands, straight and diagonal, in units.
@@ -23,8 +24,8 @@ pub(super) struct Bed<'a> {
     pub(super) outside: Option<&'a [bool]>,
     /// Cells from one row to the next.
     pub(super) stride: usize,
-    /// First row and column that exist, and one past the last.
-    pub(super) valid: [[i32; 2]; 2],
+    /// The cells that exist.
+    pub(super) valid: CellRect<i32>,
     pub(super) repose: Repose,
     /// Units that have slid, counted at every cell.
     pub(super) slid: i64,
@@ -42,30 +43,30 @@ const ORDER: [D8; 8] =
     [D8::North, D8::East, D8::South, D8::West, D8::NorthEast, D8::SouthEast, D8::SouthWest, D8::NorthWest];
 
 impl Bed<'_> {
-    /// Index of row `i`, column `j`.
+    /// Index of a cell.
     #[inline(always)]
-    pub(super) fn at(&self, [i, j]: [i32; 2]) -> usize {
-        i as usize * self.stride + j as usize
+    pub(super) fn at(&self, cell: Cell<i32>) -> usize {
+        cell.row as usize * self.stride + cell.col as usize
     }
 
-    /// Whether the cell exists.
+    /// Returns true if the cell exists.
     #[inline(always)]
-    pub(super) fn is_within(&self, [i, j]: [i32; 2]) -> bool {
-        // One comparison an axis: what is under the first becomes a great number.
-        let [first, end] = self.valid;
-        let is_in = |x: i32, a: usize| ((x - first[a]) as u32) < (end[a] - first[a]) as u32;
-        is_in(i, 0) && is_in(j, 1)
+    pub(super) fn is_within(&self, cell: Cell<i32>) -> bool {
+        // One comparison per axis: a number below the first becomes a great one.
+        let CellRect { start, end } = self.valid;
+        let is_in = |x: i32, first: i32, end: i32| ((x - first) as u32) < (end - first) as u32;
+        is_in(cell.row, start.row, end.row) && is_in(cell.col, start.col, end.col)
     }
 
-    /// Whether the cell exists and has data.
+    /// Returns true if the cell exists and has data.
     #[inline(always)]
-    pub(super) fn is_there(&self, cell: [i32; 2]) -> bool {
+    pub(super) fn is_there(&self, cell: Cell<i32>) -> bool {
         self.is_within(cell) && self.outside.is_none_or(|out| !out[self.at(cell)])
     }
 
     /// Lets what stands too steep over its neighbours slide from the cell, and on from where it comes to; whether any did.
     #[inline(always)]
-    pub(super) fn slide_down(&mut self, cell: [i32; 2]) -> bool {
+    pub(super) fn slide_down(&mut self, cell: Cell<i32>) -> bool {
         let mut here = cell;
         for _ in 0..SLIDES {
             let at = self.at(here);
@@ -83,7 +84,7 @@ impl Bed<'_> {
 
     /// Lets sand slide into a cell that has sunk, and so on upwards.
     #[inline(always)]
-    pub(super) fn slide_in(&mut self, cell: [i32; 2]) {
+    pub(super) fn slide_in(&mut self, cell: Cell<i32>) {
         let mut here = cell;
         for _ in 0..SLIDES {
             let z = self.ground[self.at(here)];
@@ -99,12 +100,13 @@ impl Bed<'_> {
 
     /// Lets all cells creep towards their eastern and southern neighbours, but where the sand is near its angle of repose.
     pub(super) fn even_out(&mut self, share: f32) {
-        let [first, end] = self.valid;
-        for i in first[0]..end[0] {
-            for j in first[1]..end[1] {
-                for beside in [[i, j + 1], [i + 1, j]] {
-                    if self.is_there([i, j]) && self.is_there(beside) {
-                        let (a, b) = (self.at([i, j]), self.at(beside));
+        let CellRect { start, end } = self.valid;
+        for i in start.row..end.row {
+            for j in start.col..end.col {
+                let cell = Cell::new(i, j);
+                for neighbour in [Cell::new(i, j + 1), Cell::new(i + 1, j)] {
+                    if self.is_there(cell) && self.is_there(neighbour) {
+                        let (a, b) = (self.at(cell), self.at(neighbour));
                         if self.is_gentle(a, b) {
                             self.creep(a, b, share);
                         }
@@ -116,12 +118,13 @@ impl Bed<'_> {
 
     /// Lets all cells slide until nothing does.
     pub(super) fn rest(&mut self) {
-        let [first, end] = self.valid;
+        let CellRect { start, end } = self.valid;
         for _ in 0..ROUNDS {
             let mut any = false;
-            for i in first[0]..end[0] {
-                for j in first[1]..end[1] {
-                    any |= self.is_there([i, j]) && self.slide_down([i, j]);
+            for i in start.row..end.row {
+                for j in start.col..end.col {
+                    let cell = Cell::new(i, j);
+                    any |= self.is_there(cell) && self.slide_down(cell);
                 }
             }
             if !any {
@@ -151,17 +154,17 @@ impl Bed<'_> {
     /// The neighbour to which `drop(its ground, its loose part)` is the most over what stands, and by how much; it is no more
     /// than with any loose part over zero.
     #[inline(always)]
-    fn steepest(&self, [i, j]: [i32; 2], drop: impl Fn(i32, i32) -> i32) -> Option<(i32, [i32; 2])> {
-        if self.is_within([i - 1, j - 1])
-            && self.is_within([i + 1, j + 1])
-            && !self.is_steep(self.at([i, j]), |other| drop(other, 1))
+    fn steepest(&self, here: Cell<i32>, drop: impl Fn(i32, i32) -> i32) -> Option<(i32, Cell<i32>)> {
+        if self.is_within(here.map(|n| n - 1))
+            && self.is_within(here.map(|n| n + 1))
+            && !self.is_steep(self.at(here), |other| drop(other, 1))
         {
             return None;
         }
-        let mut most = (0, [i, j]);
+        let mut most = (0, here);
         for direction in ORDER {
             let [di, dj] = direction.offset().map(|cells| cells as i32);
-            let cell = [i + di, j + dj];
+            let cell = Cell::new(here.row + di, here.col + dj);
             if !self.is_there(cell) {
                 continue;
             }
@@ -212,13 +215,14 @@ mod tests {
             let outside: Vec<bool> = (0..9).map(|k| k != 4 && number(18 + k, 6.0) == 0).collect();
             for outside in [None, Some(outside.as_slice())] {
                 let (ground, loose) = (&mut ground, &mut loose);
-                let bed = Bed { ground, loose, outside, stride: 3, valid: [[0, 0], [3, 3]], repose, slid: 0 };
+                let bed =
+                    Bed { ground, loose, outside, stride: 3, valid: CellRect::new([0, 0], [3, 3]), repose, slid: 0 };
                 let falls = |other: i32, _: i32| bed.ground[4] - other;
                 let rises = |other: i32, loose: i32| if loose > 0 { other - bed.ground[4] } else { 0 };
                 for drop in [&falls as &dyn Fn(i32, i32) -> i32, &rises] {
-                    let mut most = (0, [1, 1]);
+                    let mut most = (0, Cell::new(1, 1));
                     for direction in ORDER {
-                        let cell = direction.offset().map(|cells| 1 + cells as i32);
+                        let cell = Cell::from(direction.offset().map(|cells| 1 + cells as i32));
                         let at = bed.at(cell);
                         let excess =
                             drop(bed.ground[at], bed.loose[at]) - repose.0[usize::from(direction.is_diagonal())];
@@ -226,7 +230,7 @@ mod tests {
                             most = (excess, cell);
                         }
                     }
-                    assert_eq!(bed.steepest([1, 1], drop), (most.0 > 0).then_some(most), "round {round}");
+                    assert_eq!(bed.steepest(Cell::new(1, 1), drop), (most.0 > 0).then_some(most), "round {round}");
                 }
             }
         }

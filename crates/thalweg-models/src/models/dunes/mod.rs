@@ -17,7 +17,7 @@ use crate::process::particles::{self, Planes};
 use thalweg_core::declare::codec::Row;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{LOOSE, PROTECT};
-use thalweg_core::{Edge, Error, Field, Grid, Height, Result, Terrain, params};
+use thalweg_core::{Cell, CellRect, Edge, Error, Field, Grid, Height, Result, Terrain, params};
 use thalweg_refine::Sand;
 
 params! {
@@ -298,23 +298,22 @@ impl Blowing {
         };
         let columns = columns(grid);
         let corner = supply::corner(grid);
-        let number = |i: i64, j: i64| first + ((i - corner[0]) * columns + j - corner[1]) as u64;
-        let block = |i: i64, j: i64| Slab::block(number(i, j), [i, j]);
+        let number = |i: i64, j: i64| first + ((i - corner.row) * columns + j - corner.col) as u64;
+        let block = |i: i64, j: i64| Slab::block(number(i, j), Cell::new(i, j));
         blocks(0).flat_map(|i| blocks(1).map(move |j| block(i, j))).collect()
     }
 
     /// Smooths what the last slabs have left, and lets all sand that is too steep slide until none is.
     fn rest(&self, terrain: &mut Terrain) -> MassBalance {
         let Terrain { grid, ground, loose: Some(loose), nodata, .. } = terrain else { return MassBalance::default() };
-        let [rows, cols] = grid.size;
         let plain = |field: &Field<Height>| field.as_slice().iter().map(|h| h.0).collect::<Vec<i32>>();
         let (mut heights, mut sand) = (plain(ground), plain(loose));
         let mut bed = Bed {
             ground: &mut heights,
             loose: &mut sand,
             outside: nodata.as_ref().map(Field::as_slice),
-            stride: cols,
-            valid: [[0, 0], [rows as i32, cols as i32]],
+            stride: grid.cols(),
+            valid: CellRect::new([0, 0], grid.size),
             repose: self.rules.repose,
             slid: 0,
         };

@@ -12,15 +12,15 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::declare::codec::{Row, columns};
 use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_core::terrain::{GROUND, LOOSE, PROTECT};
-use thalweg_core::{Edge, Grid, Height, Result};
+use thalweg_core::{Cell, CellRect, Edge, Grid, Height, Result};
 
 /// A slab of sand on its way; or, without a load, a block of cells that are to be polled.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slab {
     number: u64,
-    cell: [i64; 2],
-    /// Part of the cell, southward and eastward from its north-western corner.
-    part: [f32; 2],
+    cell: Cell<i64>,
+    /// Part of the cell's row and column, from its north-western corner.
+    part: Cell<f32>,
     load: i32,
     /// Hops taken, with the one that it is on.
     hops: u32,
@@ -42,19 +42,19 @@ impl Particle for Slab {
     fn number(&self) -> u64 {
         self.number
     }
-    fn cell(&self) -> [i64; 2] {
+    fn cell(&self) -> Cell<i64> {
         self.cell
     }
 }
 
 impl Slab {
     /// A block of cells to be polled, whose first has this number and place.
-    pub(super) fn block(number: u64, cell: [i64; 2]) -> Self {
-        Self { number, cell, part: [0.0; 2], load: 0, hops: 0 }
+    pub(super) fn block(number: u64, cell: Cell<i64>) -> Self {
+        Self { number, cell, ..Self::default() }
     }
 
     /// A slab that has come over the edge and comes down in this cell, at the given part of it.
-    pub(super) fn blown_in(number: u64, cell: [i64; 2], part: [f64; 2], load: i32) -> Self {
+    pub(super) fn blown_in(number: u64, cell: Cell<i64>, part: Cell<f64>, load: i32) -> Self {
         Self { number, cell, part: part.map(within), load, hops: 1 }
     }
 
@@ -68,9 +68,9 @@ impl Slab {
         self.hops = MOST_HOPS;
     }
 
-    /// Counts its place from elsewhere.
+    /// Moves it by so many rows and columns.
     pub(super) fn shift(&mut self, by: [i64; 2]) {
-        self.cell = [self.cell[0] + by[0], self.cell[1] + by[1]];
+        self.cell = Cell::new(self.cell.row + by[0], self.cell.col + by[1]);
     }
 }
 
@@ -96,7 +96,7 @@ impl Slab {
         let possible = grid.local(self.cell).is_some()
             && self.load > 0
             && self.hops <= MOST_HOPS
-            && self.part.iter().all(|part| (0.0..1.0).contains(part));
+            && [self.part.row, self.part.col].iter().all(|part| (0.0..1.0).contains(part));
         possible.then_some(self)
     }
 }
@@ -191,8 +191,8 @@ struct Place<'a> {
     wind: [f32; 2],
     columns: i64,
     bed: Bed<'a>,
-    origin: [i64; 2],
-    tile: [[i32; 2]; 2],
+    origin: Cell<i64>,
+    tile: CellRect<i32>,
     shade: &'a [f32],
     lift: &'a [f32],
     turn: &'a [f32],
@@ -226,8 +226,8 @@ impl Place<'_> {
     }
 
     #[inline(always)]
-    fn local(&self, cell: [i64; 2]) -> [i32; 2] {
-        [(cell[0] - self.origin[0]) as i32, (cell[1] - self.origin[1]) as i32]
+    fn local(&self, cell: Cell<i64>) -> Cell<i32> {
+        Cell::new((cell.row - self.origin.row) as i32, (cell.col - self.origin.col) as i32)
     }
 
     /// Whether ground in the cell is out of the wind.
@@ -242,18 +242,18 @@ impl Place<'_> {
     /// takes a slab off it that is to fly, if the wind gets at it and there is sand.
     #[inline(always)]
     fn poll(&mut self, block: &Slab, offset: [i64; 2]) -> Option<Slab> {
-        let world = [block.cell[0] + offset[0], block.cell[1] + offset[1]];
+        let world = Cell::new(block.cell.row + offset[0], block.cell.col + offset[1]);
         let cell = self.local(world);
         if !self.bed.is_there(cell) {
             return None;
         }
         let at = self.bed.at(cell);
         let sheltered = self.is_sheltered(at);
-        for beside in [[cell[0], cell[1] + 1], [cell[0] + 1, cell[1]]] {
-            if !self.bed.is_there(beside) {
+        for neighbour in [Cell::new(cell.row, cell.col + 1), Cell::new(cell.row + 1, cell.col)] {
+            if !self.bed.is_there(neighbour) {
                 continue;
             }
-            let next = self.bed.at(beside);
+            let next = self.bed.at(neighbour);
             if self.is_sheltered(next) == sheltered || self.bed.is_gentle(at, next) {
                 self.bed.creep(at, next, self.rules.creep);
             }
@@ -277,7 +277,7 @@ impl Place<'_> {
         // As cells are numbered, row by row of the world.
         let number = block.number + (offset[0] * self.columns + offset[1]) as u64;
         let [south, east] = self.key.and(number).and(1).pair();
-        Some(Slab { number, cell: world, part: [within(south), within(east)], load, hops: 0 })
+        Some(Slab { number, cell: world, part: Cell::new(within(south), within(east)), load, hops: 0 })
     }
 
     /// Takes a slab from hop to hop until it has laid all, has left the world, or has left the tile: then it is queued.
@@ -306,9 +306,10 @@ impl Place<'_> {
                     cell = next;
                     slab.part = part;
                     slab.hops += 1;
-                    let [first, end] = self.tile;
-                    if cell[0] < first[0] || cell[0] >= end[0] || cell[1] < first[1] || cell[1] >= end[1] {
-                        slab.cell = [self.origin[0] + i64::from(cell[0]), self.origin[1] + i64::from(cell[1])];
+                    let CellRect { start, end } = self.tile;
+                    if cell.row < start.row || cell.row >= end.row || cell.col < start.col || cell.col >= end.col {
+                        slab.cell =
+                            Cell::new(self.origin.row + i64::from(cell.row), self.origin.col + i64::from(cell.col));
                         queue.push(slab);
                         return;
                     }
@@ -320,7 +321,7 @@ impl Place<'_> {
 
     /// Where a slab hops to.
     #[inline(always)]
-    fn hop(&mut self, slab: &Slab, cell: [i32; 2]) -> Hop {
+    fn hop(&mut self, slab: &Slab, cell: Cell<i32>) -> Hop {
         let (rules, wind) = (self.rules, self.wind);
         let [u, v] = self.key.and(slab.number.wrapping_mul(64).wrapping_add(slab.hops.into())).pair();
         let (u, v) = (u as f32, v as f32);
@@ -331,10 +332,10 @@ impl Place<'_> {
         self.tally.hops += 1;
         // Before ground that is too steep, half as far; else not at all.
         for length in [length, 0.5 * length] {
-            let (south, east) = (slab.part[0] + length * way[0], slab.part[1] + length * way[1]);
+            let (south, east) = (slab.part.row + length * way[0], slab.part.col + length * way[1]);
             // A hop is some hundreds of cells at most, as `Dunes::check` has it.
             let (down, right) = (south.floor(), east.floor());
-            let next = [cell[0] + nearest(down), cell[1] + nearest(right)];
+            let next = Cell::new(cell.row + nearest(down), cell.col + nearest(right));
             if let Some(side) = self.beyond(next) {
                 return if rules.edges[side] == Edge::Open { Hop::Out } else { Hop::Stopped };
             }
@@ -345,25 +346,27 @@ impl Place<'_> {
             let rise = self.bed.ground[to] as f32 - self.bed.ground[at] as f32;
             if rise <= rules.climb * length.max(1.0) {
                 const MOST: f32 = 1.0 - f32::EPSILON;
-                return Hop::To(next, [(south - down).min(MOST), (east - right).min(MOST)]);
+                return Hop::To(next, Cell::new((south - down).min(MOST), (east - right).min(MOST)));
             }
         }
         Hop::Stopped
     }
 
-    /// The edge beyond which a cell lies, of two the first from the north on, clockwise.
+    /// The edge beyond which a cell is, of two the first from the north on, clockwise.
     #[inline(always)]
-    fn beyond(&self, [i, j]: [i32; 2]) -> Option<usize> {
-        if self.bed.is_within([i, j]) {
+    fn beyond(&self, cell: Cell<i32>) -> Option<usize> {
+        if self.bed.is_within(cell) {
             return None;
         }
-        let [first, end] = self.bed.valid;
-        [i < first[0], j >= end[1], i >= end[0], j < first[1]].into_iter().position(|beyond| beyond)
+        let CellRect { start, end } = self.bed.valid;
+        [cell.row < start.row, cell.col >= end.col, cell.row >= end.row, cell.col < start.col]
+            .into_iter()
+            .position(|beyond| beyond)
     }
 
     /// Lays what stays of a load in the cell, or `all` of it; what is left.
     #[inline(always)]
-    fn come_down(&mut self, cell: [i32; 2], load: i32, all: bool) -> i32 {
+    fn come_down(&mut self, cell: Cell<i32>, load: i32, all: bool) -> i32 {
         let rules = self.rules;
         let at = self.bed.at(cell);
         let share = rules.on_rock + (rules.on_sand - rules.on_rock) * rules.sandy(self.bed.loose[at]);
@@ -391,5 +394,5 @@ enum Hop {
     /// A wall or a cliff is in the way.
     Stopped,
     /// To a cell of the patch, and the part of it.
-    To([i32; 2], [f32; 2]),
+    To(Cell<i32>, Cell<f32>),
 }

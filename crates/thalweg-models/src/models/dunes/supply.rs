@@ -7,7 +7,7 @@ use crate::models::dunes::slab::{CRUMB, Slab};
 use crate::models::dunes::{BLOCK, Dunes};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Edge, Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
 /// Slopes on which no sand is laid at the start; on a third of it all is.
@@ -24,12 +24,12 @@ const MOST_A_CELL: f64 = 64.0;
 
 /// By how much the numbers of slabs grow from row to row: blocks may stand over the eastern edge.
 pub(super) fn columns(grid: &Grid) -> i64 {
-    grid.world[1] as i64 + BLOCK + (grid.first[1] - corner(grid)[1])
+    grid.world[1] as i64 + BLOCK + (grid.first[1] - corner(grid).col)
 }
 
 /// The block of cells of the world in which its first cell lies.
-pub(super) fn corner(grid: &Grid) -> [i64; 2] {
-    grid.first.map(|first| first.div_euclid(BLOCK) * BLOCK)
+pub(super) fn corner(grid: &Grid) -> Cell<i64> {
+    Cell::from(grid.first).map(|first| first.div_euclid(BLOCK) * BLOCK)
 }
 
 /// The first of the numbers of a step's slabs: one for each cell of the world, then those that are blown in.
@@ -38,7 +38,7 @@ pub(super) fn numbers(grid: &Grid, tick: Tick) -> u64 {
 }
 
 fn cells(grid: &Grid) -> u64 {
-    (grid.world[0] as u64 + BLOCK as u64 + (grid.first[0] - corner(grid)[0]) as u64) * columns(grid) as u64
+    (grid.world[0] as u64 + BLOCK as u64 + (grid.first[0] - corner(grid).row) as u64) * columns(grid) as u64
 }
 
 /// The most that may be blown in over a side.
@@ -126,14 +126,15 @@ pub(super) fn blown_in(model: &Dunes, slab: i32, terrain: &Terrain, wind: [f64; 
             let [rows, cols] = grid.size.map(|n| n as f64);
             let along = along as f64 + u;
             let edge = [[0.0, along], [along, cols], [rows, along], [along, 0.0]][side];
-            let place = [0, 1].map(|a| edge[a] + beyond * hop * wind[a]);
-            let inside = place[0] >= 0.0 && place[0] < rows && place[1] >= 0.0 && place[1] < cols;
+            let place = Cell::from_axes(|a| edge[a] + beyond * hop * wind[a]);
+            let inside = place.row >= 0.0 && place.row < rows && place.col >= 0.0 && place.col < cols;
             let load = load.round().min(UNITS * 1000.0) as i32;
-            if load <= 0 || !inside || terrain.is_nodata(place[0] as usize, place[1] as usize) {
+            let (i, j) = (place.row as usize, place.col as usize);
+            if load <= 0 || !inside || terrain.is_nodata(i, j) {
                 return None;
             }
             let part = place.map(|x| x - x.floor());
-            Some(Slab::blown_in(number, grid.world_cell(place[0] as usize, place[1] as usize).into(), part, load))
+            Some(Slab::blown_in(number, grid.world_cell(i, j), part, load))
         };
         slabs.par_extend((0..length * count as usize).into_par_iter().filter_map(come));
     }

@@ -232,7 +232,10 @@ fn what_cannot_be_is_refused() {
     let long = Dunes { slab: 1e-6, ..Dunes::default() }.check(&grid).unwrap_err().to_string();
     assert!(long.contains("dunes.years"), "{long}");
     let mut terrain = plain(8, Edge::Open);
-    terrain.tables.insert("sand".to_string(), Slab::pack([Slab::blown_in(1, [9, 0], [0.5; 2], 5)].into_iter()));
+    terrain.tables.insert(
+        "sand".to_string(),
+        Slab::pack([Slab::blown_in(1, Cell::new(9, 0), Cell::new(0.5, 0.5), 5)].into_iter()),
+    );
     let mut stepper = Dunes::default().start(&terrain.grid).unwrap();
     assert!(stepper.step(&mut terrain, tick(1)).is_err());
 }

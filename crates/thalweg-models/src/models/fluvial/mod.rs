@@ -13,7 +13,7 @@ use crate::models::fluvial::state::{State, Tally, Water};
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, HARDNESS, LOOSE, PROTECT, RAIN, SUSPENDED, WATER};
-use thalweg_core::{Error, Field, Grid, Height, Point, Result, Terrain, choice, params};
+use thalweg_core::{Cell, Error, Field, Grid, Height, Point, Result, Terrain, choice, params};
 use thalweg_noise::given::springs::{self, SPRINGS, world_cell};
 
 params! {
@@ -291,27 +291,26 @@ impl Flow {
     fn pour(&mut self, state: &mut State<'_>, rules: &Rules, sources: &[springs::SpringSource], step: u32) {
         let (seconds, area) = (self.model.seconds(&state.terrain.grid), state.terrain.grid.cell_area());
         for source in sources {
-            self.put(state, source.cell.into(), within_step(source.rate * seconds / area, step));
+            self.put(state, source.cell, within_step(source.rate * seconds / area, step));
         }
         if self.model.drop == 0.0 || step > 0 {
             return;
         }
         let grid = &state.terrain.grid;
         let Ok(world) = world_cell(grid, Point { x: self.model.x, y: self.model.y }) else { return };
-        let [i, j] = [0, 1].map(|a| usize::try_from(world[a] - grid.origin[a]).unwrap_or(usize::MAX));
-        if i < grid.rows() && j < grid.cols() {
-            self.put(state, [i, j], (self.model.drop / area * UNITS).round() as i64);
-            let lifted = rules.lifted(&state.scene(), [i, j], self.model.pickup * UNITS);
-            state.dig([i, j], lifted);
+        if let Some(cell) = grid.local(world) {
+            self.put(state, cell, (self.model.drop / area * UNITS).round() as i64);
+            let lifted = rules.lifted(&state.scene(), cell, self.model.pickup * UNITS);
+            state.dig(cell, lifted);
         }
     }
 
     /// Puts water on a cell.
-    fn put(&mut self, state: &mut State<'_>, [i, j]: [usize; 2], amount: i64) {
-        if amount > 0 && !state.terrain.is_nodata(i, j) {
-            state.water.add([i, j], amount);
+    fn put(&mut self, state: &mut State<'_>, cell: Cell, amount: i64) {
+        if amount > 0 && !state.terrain.is_nodata(cell.row, cell.col) {
+            state.water.add(cell, amount);
             state.tally.poured += i128::from(amount);
-            self.changed.set(i, j);
+            self.changed.set(cell.row, cell.col);
         }
     }
 
@@ -332,21 +331,22 @@ impl Flow {
             if terrain.is_nodata(i, j) {
                 return;
             }
-            let sea = rules.is_sea(terrain.ground[(i, j)]);
-            let depth = water.units([i, j]);
+            let cell = Cell::new(i, j);
+            let sea = rules.is_sea(terrain.ground[cell]);
+            let depth = water.units(cell);
             let rained = match mask {
                 _ if sea => 0,
-                Some(mask) => within_step(rain * f64::from(share_of(mask[(i, j)])), step),
+                Some(mask) => within_step(rain * f64::from(share_of(mask[cell])), step),
                 None => even,
             };
             let gone = if sea { depth } else { drying.min(depth + rained) };
             tally.rained += i128::from(rained);
             *(if sea { &mut tally.drained } else { &mut tally.evaporated }) += i128::from(gone);
             if rained != gone {
-                water.add([i, j], rained - gone);
+                water.add(cell, rained - gone);
                 changed.set(i, j);
             }
-            if depth + rained > gone || suspended[(i, j)].0 > 0 {
+            if depth + rained > gone || suspended[cell].0 > 0 {
                 wet.push((i * cols + j) as u32);
             }
         });
@@ -374,14 +374,15 @@ impl Flow {
     /// Lays down all sediment where it is; water that has reached the sea is gone.
     fn settle(&mut self, state: &mut State<'_>, rules: &Rules) {
         self.changed.drain(|i, j| {
-            let sediment = state.suspended[(i, j)].0;
-            let laid = sediment.min(Height::MAX.0 - state.terrain.ground[(i, j)].0).max(0);
-            state.lay([i, j], laid);
+            let cell = Cell::new(i, j);
+            let sediment = state.suspended[cell].0;
+            let laid = sediment.min(Height::MAX.0 - state.terrain.ground[cell].0).max(0);
+            state.lay(cell, laid);
             state.tally.limited += u64::from(laid < sediment);
             state.tally.exported += i64::from(sediment - laid);
-            if rules.is_sea(state.terrain.ground[(i, j)]) {
-                let depth = state.water.units([i, j]);
-                state.water.add([i, j], -depth);
+            if rules.is_sea(state.terrain.ground[cell]) {
+                let depth = state.water.units(cell);
+                state.water.add(cell, -depth);
                 state.tally.drained += i128::from(depth);
             }
         });

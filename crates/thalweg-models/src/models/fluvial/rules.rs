@@ -114,17 +114,17 @@ impl Rules {
     /// What the cell does that has water or sediment.
     pub fn plan(&self, scene: &Scene<'_>, at: u32) -> Plan {
         let cols = scene.grid.cols();
-        let (i, j) = (at as usize / cols, at as usize % cols);
+        let cell = Cell::new(at as usize / cols, at as usize % cols);
         let mut plan = Plan { at, ..Plan::default() };
-        let ground = scene.ground[(i, j)].0;
-        let sediment = scene.suspended[(i, j)].0;
-        let depth = units_of(scene.water[(i, j)]).min(DEEPEST);
+        let ground = scene.ground[cell].0;
+        let sediment = scene.suspended[cell].0;
+        let depth = units_of(scene.water[cell]).min(DEEPEST);
         if self.is_sea(Height(ground)) {
             self.lay(&mut plan, ground, sediment);
             return plan;
         }
         let Flow { moved, fall, bed } =
-            if depth > 0 { self.share_out(scene, [i, j], depth, &mut plan) } else { Flow::default() };
+            if depth > 0 { self.share_out(scene, cell, depth, &mut plan) } else { Flow::default() };
         if moved == 0 {
             self.lay(&mut plan, ground, sediment.min(self.units(self.deposition * f64::from(sediment))));
             return plan;
@@ -142,7 +142,7 @@ impl Rules {
             self.lay(&mut plan, ground, over.min(self.units(self.deposition * f64::from(over))));
             out
         } else {
-            plan.dug = self.dug(scene, [i, j], self.softness * missing, bed).min(MAX_SUSPENDED - sediment);
+            plan.dug = self.dug(scene, cell, self.softness * missing, bed).min(MAX_SUSPENDED - sediment);
             sediment + plan.dug
         };
         if out > 0 {
@@ -154,10 +154,10 @@ impl Rules {
     }
 
     /// What a drop lifts that falls on the cell, of `amount` units.
-    pub fn lifted(&self, scene: &Scene<'_>, [i, j]: [usize; 2], amount: f64) -> i32 {
-        let room = MAX_SUSPENDED - scene.suspended[(i, j)].0;
-        let outside = scene.nodata.is_some_and(|mask| mask[(i, j)]) || self.is_sea(scene.ground[(i, j)]);
-        if outside { 0 } else { self.dug(scene, [i, j], amount, i32::MIN).min(room) }
+    pub fn lifted(&self, scene: &Scene<'_>, cell: Cell, amount: f64) -> i32 {
+        let room = MAX_SUSPENDED - scene.suspended[cell].0;
+        let outside = scene.nodata.is_some_and(|mask| mask[cell]) || self.is_sea(scene.ground[cell]);
+        if outside { 0 } else { self.dug(scene, cell, amount, i32::MIN).min(room) }
     }
 
     /// Lays up to `amount` on the cell.
@@ -167,27 +167,27 @@ impl Rules {
     }
 
     /// What is dug when `amount` is to be: loose ground first, and bedrock as its hardness lets it.
-    fn dug(&self, scene: &Scene<'_>, [i, j]: [usize; 2], amount: f64, bed: i32) -> i32 {
-        let factor = |field: Option<&Field<f32>>| field.map_or(0.0, |field| f64::from(share_of(field[(i, j)])));
+    fn dug(&self, scene: &Scene<'_>, cell: Cell, amount: f64, bed: i32) -> i32 {
+        let factor = |field: Option<&Field<f32>>| field.map_or(0.0, |field| f64::from(share_of(field[cell])));
         let amount = amount * (1.0 - factor(scene.protect));
-        let loose = scene.loose.map_or(0.0, |loose| f64::from(loose[(i, j)].0));
+        let loose = scene.loose.map_or(0.0, |loose| f64::from(loose[cell].0));
         let rock = (amount - loose).max(0.0) * (1.0 - factor(scene.hardness));
         let lowest = if self.pits { self.floor } else { bed.max(self.floor) };
-        self.units(amount.min(loose) + rock).min(scene.ground[(i, j)].0.saturating_sub(lowest)).max(0)
+        self.units(amount.min(loose) + rock).min(scene.ground[cell].0.saturating_sub(lowest)).max(0)
     }
 
     /// Shares out the cell's water.
     #[inline]
-    fn share_out(&self, scene: &Scene<'_>, [i, j]: [usize; 2], depth: i64, plan: &mut Plan) -> Flow {
+    fn share_out(&self, scene: &Scene<'_>, cell: Cell, depth: i64, plan: &mut Plan) -> Flow {
         let [rows, cols] = scene.grid.size;
-        let ground = scene.ground[(i, j)].0;
+        let ground = scene.ground[cell].0;
         let surface = i64::from(ground) + depth;
         let mut drops = [0i64; 8];
         let mut grounds = [i32::MAX; 8];
         for (k, [di, dj]) in D8::OFFSETS.iter().enumerate() {
-            let (r, c) = (i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj));
+            let (r, c) = (cell.row.wrapping_add_signed(*di), cell.col.wrapping_add_signed(*dj));
             let inside = r < rows && c < cols;
-            if !inside && !leads_out(scene.grid, [i, j], [*di, *dj]) {
+            if !inside && !leads_out(scene.grid, cell, [*di, *dj]) {
                 continue;
             }
             if !inside || scene.nodata.is_some_and(|mask| mask[(r, c)]) {
@@ -262,8 +262,8 @@ fn part_of(a: i64, b: i64, c: i64) -> i64 {
 }
 
 /// Whether a step out of this window leaves the world, over open sides alone.
-fn leads_out(grid: &Grid, [i, j]: [usize; 2], [di, dj]: [isize; 2]) -> bool {
-    let Cell { row, col } = grid.world_cell(i, j);
+fn leads_out(grid: &Grid, cell: Cell, [di, dj]: [isize; 2]) -> bool {
+    let Cell { row, col } = grid.world_cell(cell.row, cell.col);
     let (row, col) = (row + di as i64, col + dj as i64);
     let [rows, cols] = grid.world.map(|n| n as i64);
     // A window's own border is no edge: beyond it lies the next tile, and no side is crossed.

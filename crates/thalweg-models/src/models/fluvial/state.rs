@@ -5,7 +5,7 @@ use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Scene, units_of};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{HARDNESS, PROTECT};
-use thalweg_core::{Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, Field, Grid, Height, Terrain};
 use thalweg_flow::D8;
 
 /// What was done, in units.
@@ -59,18 +59,18 @@ pub struct Water {
 impl Water {
     /// The depth over a cell.
     #[inline]
-    pub fn units(&self, [i, j]: [usize; 2]) -> i64 {
-        units_of(self.depths[(i, j)])
+    pub fn units(&self, cell: Cell) -> i64 {
+        units_of(self.depths[cell])
     }
 
     /// Gives a cell so much more water, or less.
     #[inline]
-    pub fn add(&mut self, [i, j]: [usize; 2], more: i64) {
-        let cell = &mut self.depths[(i, j)];
-        let depth = (units_of(*cell) + more).clamp(0, MAX_WATER);
-        let before = if cell.is_finite() { f64::from(*cell) } else { 0.0 };
-        *cell = (depth as f64 / UNITS) as f32;
-        self.lost += (before - f64::from(*cell)) * UNITS + more as f64;
+    pub fn add(&mut self, cell: Cell, more: i64) {
+        let depth = &mut self.depths[cell];
+        let units = (units_of(*depth) + more).clamp(0, MAX_WATER);
+        let before = if depth.is_finite() { f64::from(*depth) } else { 0.0 };
+        *depth = (units as f64 / UNITS) as f32;
+        self.lost += (before - f64::from(*depth)) * UNITS + more as f64;
     }
 }
 
@@ -102,29 +102,29 @@ impl State<'_> {
     }
 
     /// Takes ground into the water.
-    pub fn dig(&mut self, [i, j]: [usize; 2], amount: i32) {
-        self.terrain.ground[(i, j)].0 -= amount;
+    pub fn dig(&mut self, cell: Cell, amount: i32) {
+        self.terrain.ground[cell].0 -= amount;
         if let Some(loose) = &mut self.terrain.loose {
-            loose[(i, j)].0 = (loose[(i, j)].0 - amount).max(0);
+            loose[cell].0 = (loose[cell].0 - amount).max(0);
         }
-        self.suspended[(i, j)].0 += amount;
+        self.suspended[cell].0 += amount;
         self.tally.eroded += i64::from(amount);
     }
 
     /// Lays sediment from the water on the ground.
-    pub fn lay(&mut self, [i, j]: [usize; 2], amount: i32) {
-        self.terrain.ground[(i, j)].0 += amount;
+    pub fn lay(&mut self, cell: Cell, amount: i32) {
+        self.terrain.ground[cell].0 += amount;
         if let Some(loose) = &mut self.terrain.loose {
-            loose[(i, j)].0 += amount;
+            loose[cell].0 += amount;
         }
-        self.suspended[(i, j)].0 -= amount;
+        self.suspended[cell].0 -= amount;
         self.tally.deposited += i64::from(amount);
     }
 
     /// Does what a cell has planned, and marks the cells that this changes or leaves moving.
     pub fn carry_out(&mut self, plan: &Plan, changed: &mut Marks, drying: bool) {
         let cols = self.terrain.grid.cols();
-        let cell @ [i, j] = [plan.at as usize / cols, plan.at as usize % cols];
+        let cell = Cell::new(plan.at as usize / cols, plan.at as usize % cols);
         self.dig(cell, plan.dug);
         self.lay(cell, plan.laid);
         self.tally.limited += u64::from(plan.limited);
@@ -132,7 +132,7 @@ impl State<'_> {
         let out: u32 = plan.solid.iter().sum();
         if moved > 0 {
             self.water.add(cell, -moved);
-            self.suspended[(i, j)].0 -= out as i32;
+            self.suspended[cell].0 -= out as i32;
             for (k, [di, dj]) in D8::OFFSETS.iter().enumerate() {
                 let (water, solid) = (i64::from(plan.water[k]), plan.solid[k] as i32);
                 if water == 0 {
@@ -143,27 +143,27 @@ impl State<'_> {
                     self.tally.exported += i64::from(solid);
                     continue;
                 }
-                let near = [i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj)];
+                let near = Cell::new(cell.row.wrapping_add_signed(*di), cell.col.wrapping_add_signed(*dj));
                 if plan.sea >> k & 1 == 1 {
                     self.tally.drained += i128::from(water);
                 } else {
                     self.water.add(near, water);
                 }
                 self.bring(near, solid);
-                changed.set(near[0], near[1]);
+                changed.set(near.row, near.col);
             }
         }
-        let restless = self.suspended[(i, j)].0 > 0 || (drying && self.water.units(cell) > 0);
+        let restless = self.suspended[cell].0 > 0 || (drying && self.water.units(cell) > 0);
         if moved > 0 || plan.dug != 0 || plan.laid != 0 || restless {
-            changed.set(i, j);
+            changed.set(cell.row, cell.col);
         }
     }
 
     /// Sediment comes to a cell; what is beyond all measure leaves the world.
-    fn bring(&mut self, [i, j]: [usize; 2], solid: i32) {
-        let cell = &mut self.suspended[(i, j)];
-        let kept = solid.min(MAX_SUSPENDED - cell.0);
-        cell.0 += kept;
+    fn bring(&mut self, cell: Cell, solid: i32) {
+        let suspended = &mut self.suspended[cell];
+        let kept = solid.min(MAX_SUSPENDED - suspended.0);
+        suspended.0 += kept;
         self.tally.exported += i64::from(solid - kept);
         self.tally.limited += u64::from(kept < solid);
     }

@@ -21,7 +21,7 @@ use crate::models::hydrology::state::State;
 use crate::process::particles::{self, Planes};
 use thalweg_core::base::power::exp2;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Edge, Field, Height, Result, Size, Terrain};
+use thalweg_core::{Cell, Edge, Field, Height, Result, Size, Terrain};
 use thalweg_flow::Land;
 
 /// Rounds after the last batch in which drops may come to their ends.
@@ -244,12 +244,12 @@ fn level(terrain: &Terrain, depth: &Field<Height>) -> Field<Height> {
 /// The run is over: what is still on its way lays down its load.
 fn lay_down(terrain: &mut Terrain, drops: &mut Vec<Drop>, budget: &mut MassBalance) {
     for drop in drops.drain(..) {
-        let [i, j] = [0, 1].map(|a| (drop.cell[a] - terrain.grid.origin[a]) as usize);
-        let room = (Height::MAX.0 - terrain.ground[(i, j)].0).max(0);
+        let cell = Cell::from_axes(|a| (drop.cell[a] - terrain.grid.origin[a]) as usize);
+        let room = (Height::MAX.0 - terrain.ground[cell].0).max(0);
         let laid = drop.carried.min(room);
-        terrain.ground[(i, j)].0 += laid;
+        terrain.ground[cell].0 += laid;
         if let Some(loose) = &mut terrain.loose {
-            loose[(i, j)].0 = loose[(i, j)].0.saturating_add(laid);
+            loose[cell].0 = loose[cell].0.saturating_add(laid);
         }
         budget.deposited += i128::from(laid);
         // Where ground is as high as it may be, the rest goes with the wind.

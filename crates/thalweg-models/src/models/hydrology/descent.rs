@@ -8,7 +8,7 @@ use crate::models::hydrology::motion::{Forces, LANES, Motion};
 use crate::models::hydrology::rules::{MAX_SUNK, Rules};
 use crate::process::particles::{Kernel, Patch, require_layer};
 use thalweg_core::terrain::{GROUND, LOOSE};
-use thalweg_core::{Edge, Height, Result};
+use thalweg_core::{Cell, CellRect, Edge, Height, Result};
 use thalweg_flow::D8;
 
 /// The planes of heights beside the ground and its loose part: the level of the lake or sea over a cell ([`DRY`] where there is
@@ -79,11 +79,11 @@ impl Kernel for Descent<'_> {
     }
 }
 
-/// The neighbour (row, column) of a cell.
+/// The neighbour of a cell in a direction.
 #[inline(always)]
-fn neighbour([i, j]: [i32; 2], direction: D8) -> [i32; 2] {
+fn neighbour(cell: Cell<i32>, direction: D8) -> Cell<i32> {
     let [down, right] = direction.offset();
-    [i + down as i32, j + right as i32]
+    Cell::new(cell.row + down as i32, cell.col + right as i32)
 }
 
 /// What becomes of a drop.
@@ -100,10 +100,10 @@ enum Fate {
 /// A tile's planes.
 struct Tile<'a> {
     rules: &'a Rules,
-    origin: [i64; 2],
+    origin: Cell<i64>,
     stride: usize,
-    tile: [[i32; 2]; 2],
-    valid: [[i32; 2]; 2],
+    tile: CellRect<i32>,
+    valid: CellRect<i32>,
     ground: &'a mut [i32],
     loose: &'a mut [i32],
     level: &'a [i32],
@@ -155,23 +155,23 @@ impl<'a> Tile<'a> {
         })
     }
 
-    fn at(&self, [i, j]: [i32; 2]) -> usize {
-        i as usize * self.stride + j as usize
+    fn at(&self, cell: Cell<i32>) -> usize {
+        cell.row as usize * self.stride + cell.col as usize
     }
 
-    fn is_inside(&self, [i, j]: [i32; 2]) -> bool {
-        let [[top, left], [bottom, right]] = self.valid;
-        i >= top && j >= left && i < bottom && j < right
+    fn is_inside(&self, cell: Cell<i32>) -> bool {
+        let CellRect { start, end } = self.valid;
+        cell.row >= start.row && cell.col >= start.col && cell.row < end.row && cell.col < end.col
     }
 
-    fn is_void(&self, cell: [i32; 2]) -> bool {
+    fn is_void(&self, cell: Cell<i32>) -> bool {
         self.outside.is_some_and(|outside| outside[self.at(cell)])
     }
 
     /// Where a drop is in the tile.
     #[inline(always)]
-    fn here(&self, drop: &Drop) -> [i32; 2] {
-        [0, 1].map(|a| (drop.cell[a] - self.origin[a]) as i32)
+    fn here(&self, drop: &Drop) -> Cell<i32> {
+        Cell::new((drop.cell.row - self.origin.row) as i32, (drop.cell.col - self.origin.col) as i32)
     }
 
     /// What of its motion depends on the ground; see [`Forces::read`].
@@ -215,22 +215,24 @@ impl<'a> Tile<'a> {
         if moved[0].abs() + moved[1].abs() < 1e-4 {
             return self.pause(drop, at);
         }
-        let to = [drop.part[0] + moved[0], drop.part[1] + moved[1]];
+        let to = Cell::new(drop.part.row + moved[0], drop.part.col + moved[1]);
         let whole = to.map(floor);
-        let next = [here[0] + whole[0], here[1] + whole[1]];
+        let next = Cell::new(here.row + whole.row, here.col + whole.col);
         drop.speed = speed;
         // In a lake no stream shows where drops go.
         let crossed = if sunk {
             None
         } else {
-            self.mark(here, at, to, [0, 1].map(|a| drop.part[a] + 0.5 * moved[a]), motion.passing(x))
+            let half = Cell::new(drop.part.row + 0.5 * moved[0], drop.part.col + 0.5 * moved[1]);
+            self.mark(here, at, to, half, motion.passing(x))
         };
         if !self.is_inside(next) || self.is_void(next) {
             return self.leave(drop, here, next, at);
         }
-        drop.cell = [drop.cell[0] + i64::from(whole[0]), drop.cell[1] + i64::from(whole[1])];
+        drop.cell = Cell::new(drop.cell.row + i64::from(whole.row), drop.cell.col + i64::from(whole.col));
         // A part just below a whole may round up to it.
-        drop.part = [0, 1].map(|a| (to[a] - whole[a] as f32).clamp(0.0, 0.999_999_9));
+        let part = |to: f32, whole: i32| (to - whole as f32).clamp(0.0, 0.999_999_9);
+        drop.part = Cell::new(part(to.row, whole.row), part(to.col, whole.col));
 
         let new_at = self.at(next);
         let after = self.ground[new_at];
@@ -269,7 +271,8 @@ impl<'a> Tile<'a> {
         if (drop.water as f32) < rules.least * rules.drop as f32 {
             return self.rest(drop, new_at);
         }
-        if [0, 1].iter().any(|a| next[*a] < self.tile[0][*a] || next[*a] >= self.tile[1][*a]) {
+        let CellRect { start, end } = self.tile;
+        if next.row < start.row || next.row >= end.row || next.col < start.col || next.col >= end.col {
             return Fate::Waits;
         }
         Fate::On
@@ -278,18 +281,18 @@ impl<'a> Tile<'a> {
     /// By how many units the ground falls from the northern to the southern neighbour, and from the western to the eastern one; and the
     /// slope, as rise over run, of each unit.
     #[inline(always)]
-    fn falls(&self, [i, j]: [i32; 2], at: usize) -> ([i32; 2], [f32; 2]) {
-        let [[top, left], [bottom, right]] = self.valid;
+    fn falls(&self, here: Cell<i32>, at: usize) -> ([i32; 2], [f32; 2]) {
+        let CellRect { start, end } = self.valid;
         let stride = self.stride;
-        let (north, south, west, east) = if i > top && j > left && i + 1 < bottom && j + 1 < right {
+        let (north, south, west, east) = if self.is_inner(here) {
             (at - stride, at + stride, at - 1, at + 1)
         } else {
             let pick = |inside: bool, other: usize| if inside { other } else { at };
             (
-                pick(i > top, at.wrapping_sub(stride)),
-                pick(i + 1 < bottom, at + stride),
-                pick(j > left, at.wrapping_sub(1)),
-                pick(j + 1 < right, at + 1),
+                pick(here.row > start.row, at.wrapping_sub(stride)),
+                pick(here.row + 1 < end.row, at + stride),
+                pick(here.col > start.col, at.wrapping_sub(1)),
+                pick(here.col + 1 < end.col, at + 1),
             )
         };
         // Outside of the data the ground goes on level.
@@ -305,12 +308,12 @@ impl<'a> Tile<'a> {
     #[inline(always)]
     fn mark(
         &mut self,
-        here: [i32; 2],
+        here: Cell<i32>,
         at: usize,
-        to: [f32; 2],
-        half: [f32; 2],
+        to: Cell<f32>,
+        half: Cell<f32>,
         (amount, [south, east]): (u32, [i32; 2]),
-    ) -> Option<[i32; 2]> {
+    ) -> Option<Cell<i32>> {
         let count = |tile: &mut Self, at: usize| {
             tile.passed[at] = tile.passed[at].saturating_add(amount);
             tile.south[at] = tile.south[at].saturating_add(south);
@@ -318,8 +321,8 @@ impl<'a> Tile<'a> {
         };
         count(self, at);
         let (half, whole) = (half.map(floor), to.map(floor));
-        let middle = [here[0] + half[0], here[1] + half[1]];
-        let crosses = half != [0, 0] && half != whole && self.is_inside(middle);
+        let middle = Cell::new(here.row + half.row, here.col + half.col);
+        let crosses = half != Cell::new(0, 0) && half != whole && self.is_inside(middle);
         crosses.then(|| {
             let crossed = self.at(middle);
             count(self, crossed);
@@ -374,7 +377,7 @@ impl<'a> Tile<'a> {
     }
 
     /// Cuts down a cell that a step leads across, if it stands over the one before, or fills it if it is a pit.
-    fn cross(&mut self, drop: &mut Drop, at: usize, crossed: [i32; 2]) {
+    fn cross(&mut self, drop: &mut Drop, at: usize, crossed: Cell<i32>) {
         if self.is_void(crossed) {
             return;
         }
@@ -411,14 +414,14 @@ impl<'a> Tile<'a> {
 
     /// Lets the banks of a cell slide where they are too steep: towards and from each of its neighbours in turn.
     #[inline(always)]
-    fn slide(&mut self, [i, j]: [i32; 2], at: usize) {
-        let inner = self.is_inner([i, j]);
+    fn slide(&mut self, here: Cell<i32>, at: usize) {
+        let inner = self.is_inner(here);
         let wet = self.ground[at] < self.level[at];
         let talus = if wet { self.rules.wet_talus } else { self.rules.talus };
         if inner && self.talus.is_none() {
-            let here = self.ground[at];
+            let height = self.ground[at];
             let most = |[a, b, c, d]: [i32; 4]| {
-                let apart = |z: i32| (here - z).abs();
+                let apart = |z: i32| (height - z).abs();
                 apart(a).max(apart(b)).max(apart(c).max(apart(d))) as f32
             };
             let [straight, across] = self.around(at).map(most);
@@ -428,7 +431,7 @@ impl<'a> Tile<'a> {
             }
         }
         for direction in D8::ALL {
-            let cell = neighbour([i, j], direction);
+            let cell = neighbour(here, direction);
             if !inner && !self.is_inside(cell) {
                 continue;
             }
@@ -471,7 +474,7 @@ impl<'a> Tile<'a> {
     /// A drop that comes through a pit leaves so much of its load there that water runs on, as far as it goes: beds
     /// have an even fall.
     #[inline(always)]
-    fn fill_pit(&mut self, drop: &mut Drop, cell: [i32; 2], at: usize) {
+    fn fill_pit(&mut self, drop: &mut Drop, cell: Cell<i32>, at: usize) {
         if !self.is_inner(cell) || self.ground[at] < self.level[at] {
             return;
         }
@@ -482,14 +485,14 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Whether all neighbours of a cell are there.
+    /// Returns true if all neighbours of a cell exist.
     #[inline(always)]
-    fn is_inner(&self, [i, j]: [i32; 2]) -> bool {
-        let [[top, left], [bottom, right]] = self.valid;
-        i > top && j > left && i + 1 < bottom && j + 1 < right
+    fn is_inner(&self, cell: Cell<i32>) -> bool {
+        let CellRect { start, end } = self.valid;
+        cell.row > start.row && cell.col > start.col && cell.row + 1 < end.row && cell.col + 1 < end.col
     }
 
-    fn is_beside_void(&self, cell: [i32; 2]) -> bool {
+    fn is_beside_void(&self, cell: Cell<i32>) -> bool {
         self.outside.is_some() && D8::ALL.into_iter().any(|direction| self.is_void(neighbour(cell, direction)))
     }
 
@@ -513,7 +516,7 @@ impl<'a> Tile<'a> {
     }
 
     /// The lowest of a cell and its neighbours, the cell itself if none is lower.
-    fn lowest(&self, here: [i32; 2], at: usize) -> usize {
+    fn lowest(&self, here: Cell<i32>, at: usize) -> usize {
         let mut lowest = at;
         for direction in D8::ALL {
             let cell = neighbour(here, direction);
@@ -525,7 +528,7 @@ impl<'a> Tile<'a> {
     }
 
     /// Lays all that is carried into the lowest places around a cell, in parts, so that no heap is left.
-    fn spread(&mut self, drop: &mut Drop, here: [i32; 2], at: usize) {
+    fn spread(&mut self, drop: &mut Drop, here: Cell<i32>, at: usize) {
         const PARTS: i32 = 8;
         let share = drop.carried / PARTS + 1;
         while drop.carried > 0 {
@@ -543,15 +546,15 @@ impl<'a> Tile<'a> {
     }
 
     /// The next cell is none of the world: over an open edge all is carried out, before a wall the drop rests.
-    fn leave(&mut self, drop: &mut Drop, here: [i32; 2], next: [i32; 2], at: usize) -> Fate {
-        let [[top, left], [bottom, right]] = self.valid;
-        let beyond = [next[0] < top, next[1] >= right, next[0] >= bottom, next[1] < left];
+    fn leave(&mut self, drop: &mut Drop, here: Cell<i32>, next: Cell<i32>, at: usize) -> Fate {
+        let CellRect { start, end } = self.valid;
+        let beyond = [next.row < start.row, next.col >= end.col, next.row >= end.row, next.col < start.col];
         let open = match beyond.iter().position(|beyond| *beyond) {
             Some(side) => self.rules.edges[side] == Edge::Open,
             None => true,
         };
         if !open {
-            drop.cell = [0, 1].map(|a| self.origin[a] + i64::from(here[a]));
+            drop.cell = Cell::new(self.origin.row + i64::from(here.row), self.origin.col + i64::from(here.col));
             return self.rest(drop, at);
         }
         self.budget.exported += i128::from(drop.carried);

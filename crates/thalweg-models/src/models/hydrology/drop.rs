@@ -2,7 +2,7 @@
 
 use crate::process::particles::Particle;
 use thalweg_core::declare::codec::{Row, columns};
-use thalweg_core::{Grid, Height};
+use thalweg_core::{Cell, Grid, Height};
 
 /// The table's name.
 pub const TABLE: &str = "drops";
@@ -28,9 +28,9 @@ const MAX_TURNS: u32 = 1000;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Drop {
     pub number: u64,
-    pub cell: [i64; 2],
-    /// Southward and eastward, 0 to 1.
-    pub part: [f32; 2],
+    pub cell: Cell<i64>,
+    /// Part of the cell's row and column, 0 to 1.
+    pub part: Cell<f32>,
     /// Southward and eastward, in strides a unit of time.
     pub speed: [f32; 2],
     /// Water that it stands for, in units of height × cells. What falls, stands and drains is summed apart from drops: see
@@ -57,18 +57,18 @@ impl Particle for Drop {
     fn number(&self) -> u64 {
         self.number
     }
-    fn cell(&self) -> [i64; 2] {
+    fn cell(&self) -> Cell<i64> {
         self.cell
     }
 }
 
 impl Drop {
     /// A drop that sets out from the middle of a cell, without speed or load.
-    pub fn new(number: u64, cell: [i64; 2], ground: Height, water: i32, turns: u32) -> Self {
+    pub fn new(number: u64, cell: Cell<i64>, ground: Height, water: i32, turns: u32) -> Self {
         Self {
             number,
             cell,
-            part: [0.5; 2],
+            part: Cell::new(0.5, 0.5),
             speed: [0.0; 2],
             water,
             carried: 0,
@@ -111,7 +111,7 @@ impl Drop {
     /// The same, if there can be one in the window of a grid.
     pub fn possible(self, grid: &Grid) -> Option<Self> {
         let possible = grid.local(self.cell).is_some()
-            && self.part.iter().all(|part| (0.0..1.0).contains(part))
+            && [self.part.row, self.part.col].iter().all(|part| (0.0..1.0).contains(part))
             && self.speed.iter().all(|s| s.abs() <= 1e4)
             && (1..=MAX_WATER).contains(&self.water)
             && (0..=MAX_CARRIED).contains(&self.carried)

@@ -10,7 +10,7 @@ use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::rules::{PASSES, Rules};
 use crate::models::hydrology::weather;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Field, Height, Result, Terrain};
+use thalweg_core::{Cell, Field, Height, Result, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::pools::{self, Outlet, Overflow, Pools, Stock};
 
@@ -56,8 +56,8 @@ impl Lakes {
         // Water of the drops at rest, by the outlet of the pool where they are.
         let mut rested = vec![0i64; balance.outlets.len()];
         for drop in settling.resting {
-            let [i, j] = [0, 1].map(|a| (drop.cell[a] - grid.origin[a]) as usize);
-            let outlet = balance.outlet_of.get(pools.hierarchy().leaf[(i, j)] as usize);
+            let cell = Cell::from_axes(|a| (drop.cell[a] - grid.origin[a]) as usize);
+            let outlet = balance.outlet_of.get(pools.hierarchy().leaf[cell] as usize);
             if let Some(sum) = outlet.and_then(|outlet| rested.get_mut(*outlet as usize)) {
                 *sum += i64::from(drop.water);
             }
@@ -138,7 +138,7 @@ fn over_the_sill(terrain: &Terrain, overflow: &Overflow, water: i32, rules: &Rul
     let (here, there) = (cell(overflow.cell), cell(overflow.toward));
     let unit = [0, 1].map(|a| (there[a] - here[a]) as f32);
     // Round the middle: a step of √2 cells then leads to the neighbour.
-    let part = key.and(number).pair().map(|x| 0.42 + 0.16 * x as f32);
+    let part = Cell::from(key.and(number).pair()).map(|x| 0.42 + 0.16 * x as f32);
     let ground = terrain.ground[overflow.cell as usize];
-    Drop { part, speed: unit, spilled: true, ..Drop::new(number, here.into(), ground, water, rules.turns) }
+    Drop { part, speed: unit, spilled: true, ..Drop::new(number, here, ground, water, rules.turns) }
 }

@@ -75,11 +75,11 @@ pub fn fallen(
     let fall = |number: u64| {
         let key = tick.key.and(number);
         let at = key.pair();
-        let [y, x] = [0, 1].map(|a| at[a] * grid.world[a] as f64 + grid.first[a] as f64);
-        let cell = [y.floor() as i64, x.floor() as i64];
+        let place = Cell::from_axes(|a| at[a] * grid.world[a] as f64 + grid.first[a] as f64);
+        let cell = place.map(|at| at.floor() as i64);
         let Cell { row: i, col: j } = grid.local(cell)?;
         let [falls, runs] = share.at(i, j)?;
-        let part = [(y - y.floor()) as f32, (x - x.floor()) as f32].map(|part| part.min(0.999_999_9));
+        let part = place.map(|at| ((at - at.floor()) as f32).min(0.999_999_9));
         let drop = Drop { part, ..Drop::new(number, cell, terrain.ground[(i, j)], rules.drop, rules.turns) };
         (key.and(1).unit() < falls && key.and(2).unit() < runs).then_some(drop)
     };
@@ -122,7 +122,7 @@ pub fn well_up(terrain: &Terrain, rules: &Rules, tick: Tick, budget: &mut MassBa
     for (water, Cell { row: i, col: j }) in pour(terrain, rules, &(tick.step..tick.step + 1))? {
         for water in portions(water, rules.drop, rules.most) {
             let cell = terrain.grid.world_cell(i, j);
-            drops.push(Drop::new(number, cell.into(), terrain.ground[(i, j)], water, rules.turns));
+            drops.push(Drop::new(number, cell, terrain.ground[(i, j)], water, rules.turns));
             number += 1;
         }
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Cell, Field, Grid};
+use thalweg_core::{Cell, Field, Grid, Point};
 use thalweg_flow::Neighbourhood;
 
 /// What is known of a cell of the lattice before basins are laid out.
@@ -218,8 +218,8 @@ impl Basins {
         self.grid.cell as f32
     }
 
-    /// At a place in world metres, east and south: quadratic B-splines of the lattice's values, which have no facets.
-    pub fn at(&self, [x, y]: [f64; 2]) -> Basin {
+    /// At a place: quadratic B-splines of the lattice's values, which have no facets.
+    pub fn at(&self, Point { x, y }: Point) -> Basin {
         let spot = |metres: f64, axis: usize| {
             let last = self.grid.size[axis] - 1;
             let at = (metres / self.grid.cell - 0.5).clamp(0.0, last as f64);
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn a_pond_and_a_narrow_inlet_are_no_sea() {
         let basins = laid(1);
-        let at = |i: f64, j: f64| basins.at([(j + 0.5) * 1e4, (i + 0.5) * 1e4]);
+        let at = |i: f64, j: f64| basins.at(Point { x: (j + 0.5) * 1e4, y: (i + 0.5) * 1e4 });
         for (i, j) in [(24.0, 24.0), (19.0, 15.0), (19.0, 19.0)] {
             assert!(at(i, j).coast > 60_000.0, "{i}, {j}: {:?}", at(i, j));
         }

@@ -13,7 +13,7 @@ use crate::process::between::between;
 use crate::process::coarse;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::{Cells, ERODIBILITY, UPLIFT};
-use thalweg_core::{Error, Extent, Field, Grid, Result, Terrain, params};
+use thalweg_core::{Error, Extent, Field, Grid, Point, Result, Terrain, params};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 
 params! {
@@ -115,9 +115,9 @@ struct Shape<'a> {
     coast: Fractal,
     swells: Fractal,
     hills: Fractal,
-    /// Metres to the middle of the map, east and south, and to its rim.
-    middle: [f64; 2],
-    half: [f64; 2],
+    /// The middle of the map, and half its extent.
+    middle: Point,
+    half: Extent,
     oval: Oval,
     /// Where the continent drifts to, and half the oval's width.
     heading: [f64; 2],
@@ -134,15 +134,15 @@ struct Continent<'a> {
 /// The oval in which a continent lies.
 #[derive(Debug, Clone, Copy)]
 struct Oval {
-    middle: [f64; 2],
+    middle: Point,
     axis: [f64; 2],
     radii: [f64; 2],
 }
 
 impl Oval {
     /// Distance from the middle, 1 on the rim: |a|^2.6 + |b|^2.6.
-    fn distance(&self, [x, y]: [f64; 2]) -> f32 {
-        let [x, y] = [x - self.middle[0], y - self.middle[1]];
+    fn distance(&self, point: Point) -> f32 {
+        let [x, y] = [point.x - self.middle.x, point.y - self.middle.y];
         let along = (x * self.axis[0] + y * self.axis[1]) / self.radii[0];
         let across = (y * self.axis[0] - x * self.axis[1]) / self.radii[1];
         // Between the circle of exponent 2 and the rounded square of 4: the mean of their distances.
@@ -168,17 +168,20 @@ impl<'a> Shape<'a> {
         let Extent { width, height } = grid.extent();
         // A map that is much wider than a plate has as many plates as can be held.
         let spacing = model.spacing.max(width.max(height) / MOST_SQUARES as f64);
-        let half = [0.5 * width, 0.5 * height];
-        let reach = model.radius * half[0].min(half[1]);
+        let half = Extent { width: 0.5 * width, height: 0.5 * height };
+        let reach = model.radius * half.shorter();
         let (sin, cos) = libm::sincos(std::f64::consts::PI * key.and(10).unit());
         let shift = [11, 12].map(|k| 0.06 * key.and(k).signed());
         let oval = Oval {
-            middle: [half[0] * (1.0 + shift[0]), half[1] * (1.0 + shift[1])],
+            middle: Point { x: half.width * (1.0 + shift[0]), y: half.height * (1.0 + shift[1]) },
             axis: [cos, sin],
             radii: [reach, reach * (0.8 + 0.2 * key.and(13).unit())],
         };
         let (south, east) = libm::sincos(std::f64::consts::TAU * key.and(14).unit());
-        let is_far = |middle: [f64; 2]| f64::from(step(0.55, 1.15, oval.distance(middle.map(|x| x * spacing))));
+        let is_far = |x: f64, y: f64| {
+            let far = oval.distance(Point { x: x * spacing, y: y * spacing });
+            f64::from(step(0.55, 1.15, far))
+        };
         let squares = (width.max(height) / spacing).ceil() as usize;
         let octaves = |count: u32, wavelength: f64, gain: f64, part: u64| {
             Fractal::new(&FractalSettings::fbm(count, wavelength, gain), None, key.and(part), grid.cell)
@@ -192,7 +195,7 @@ impl<'a> Shape<'a> {
             coast: noise(model.rough_wavelength, 0.5, 3),
             swells: noise(model.spacing, 0.45, 4),
             hills: octaves(HILLS, 2.0 * model.rim, 0.5, 5),
-            middle: half,
+            middle: Point { x: half.width, y: half.height },
             half,
             oval,
             heading: [east, south],
@@ -202,7 +205,7 @@ impl<'a> Shape<'a> {
     }
 
     /// Calls `each` with column and place for all of a row.
-    fn row(&self, grid: &Grid, i: usize, mut each: impl FnMut(usize, [f64; 2], Place)) {
+    fn row(&self, grid: &Grid, i: usize, mut each: impl FnMut(usize, Point, Place)) {
         let cols = grid.cols();
         let line = |noise: &Fractal| {
             let mut line = vec![0.0; cols];
@@ -214,8 +217,10 @@ impl<'a> Shape<'a> {
         let y = grid.y(i);
         for j in 0..cols {
             let x = grid.x(j);
-            let carried = [x + self.model.warp * f64::from(east[j]), y + self.model.warp * f64::from(south[j])];
-            let here = self.motion.at(carried.map(|x| (x / self.spacing) as f32));
+            let point = Point { x, y };
+            let carried =
+                Point { x: x + self.model.warp * f64::from(east[j]), y: y + self.model.warp * f64::from(south[j]) };
+            let here = self.motion.at((carried.x / self.spacing) as f32, (carried.y / self.spacing) as f32);
             // Noise of deviation 1/3.
             let noise = 3.0 * coast[j];
             let far = step(0.35, 1.1, self.oval.distance(carried));
@@ -223,20 +228,23 @@ impl<'a> Shape<'a> {
             let arcs = 0.12 * here.closing.clamp(0.0, 3.0);
             let inland = here.crust + rough + 0.3 - 0.9 * far + arcs;
             // The rim is held under the sea, along a line that noise bends.
-            let rim = self.rim_distance(carried).min(self.rim_distance([x, y])) + 0.02 * noise;
-            let rim = step(0.01, 0.12, rim.min(2.0 * self.rim_distance([x, y])));
+            let rim = self.rim_distance(carried).min(self.rim_distance(point)) + 0.02 * noise;
+            let rim = step(0.01, 0.12, rim.min(2.0 * self.rim_distance(point)));
             let crust = inland - 3.0 * (1.0 - rim);
-            let [dx, dy] = [0, 1].map(|axis| (carried[axis] - self.oval.middle[axis]) / self.reach);
+            let dx = (carried.x - self.oval.middle.x) / self.reach;
+            let dy = (carried.y - self.oval.middle.y) / self.reach;
             let away = (dx * dx + dy * dy).sqrt();
             let leading = ((dx * self.heading[0] + dy * self.heading[1]) / (away + 0.15)) as f32;
-            each(j, [x, y], Place { here, crust, swell: 3.0 * swells[j], hills: 3.0 * hills[j], leading });
+            each(j, point, Place { here, crust, swell: 3.0 * swells[j], hills: 3.0 * hills[j], leading });
         }
     }
 
     /// Distance from the map's rim in widths of it.
-    fn rim_distance(&self, place: [f64; 2]) -> f32 {
-        let along = |axis: usize| 0.5 - 0.5 * (place[axis] - self.middle[axis]).abs() / self.half[axis];
-        along(0).min(along(1)) as f32
+    fn rim_distance(&self, point: Point) -> f32 {
+        let along = |at: f64, middle: f64, half: f64| 0.5 - 0.5 * (at - middle).abs() / half;
+        let east = along(point.x, self.middle.x, self.half.width);
+        let south = along(point.y, self.middle.y, self.half.height);
+        east.min(south) as f32
     }
 
     /// How fast plates close up, from 0 to about 2.

@@ -46,21 +46,21 @@ const LEAST: f32 = -20.0;
 
 impl Motion {
     /// Plates over `squares` × `squares` squares from the origin. `belt` is the square of the distance, in spacings, over which
-    /// plates blend; `is_far` says from 0 to 1 how far off the continent a middle lies.
-    pub fn new(squares: usize, belt: f64, key: Key, is_far: impl Fn([f64; 2]) -> f64) -> Self {
+    /// plates blend; `is_far` says from 0 to 1 how far off the continent a middle is, by spacings east and south.
+    pub fn new(squares: usize, belt: f64, key: Key, is_far: impl Fn(f64, f64) -> f64) -> Self {
         let side = squares + 2 * MARGIN as usize;
         let plate = |k: usize| {
             let at = [(k / side) as i64 - MARGIN, (k % side) as i64 - MARGIN];
             let key = key.cell(at);
-            let middle = [1, 0].map(|axis| at[axis] as f64 + 0.5 + 0.42 * key.and(axis as u64).signed());
+            let [x, y] = [1, 0].map(|axis| at[axis] as f64 + 0.5 + 0.42 * key.and(axis as u64).signed());
             let (sin, cos) = libm::sincos(std::f64::consts::TAU * key.and(2).unit());
-            let is_land = key.and(4).unit() > 0.04 + 0.9 * is_far(middle);
+            let is_land = key.and(4).unit() > 0.04 + 0.9 * is_far(x, y);
             // Plates of one land have drifted together.
             let speed = (0.3 + 0.7 * key.and(3).unit()) * if is_land { 0.55 } else { 1.0 };
             let crust = key.and(5).unit();
             let crust = if is_land { 0.35 + 0.45 * crust } else { -0.3 - 0.6 * crust };
             Plate {
-                middle: middle.map(|x| x as f32),
+                middle: [x as f32, y as f32],
                 drift: [speed * cos, speed * sin].map(|x| x as f32),
                 crust: crust as f32,
                 weakness: key.and(6).normal() as f32,
@@ -74,7 +74,7 @@ impl Motion {
     ///
     /// Each plate weighs e^(−d²/belt), d the distance to its middle; drift, crust and rock are weighted means. The drift's divergence is then
     /// that of a smooth field: belts follow the boundaries, and no place has an edge.
-    pub fn at(&self, [x, y]: [f32; 2]) -> Here {
+    pub fn at(&self, x: f32, y: f32) -> Here {
         let square = |x: f32| (x.floor() as i64 + MARGIN).clamp(2, self.side as i64 - 3) as usize;
         let (row, col) = (square(y), square(x));
         let near = || (row - 2..=row + 2).flat_map(|i| &self.plates[i * self.side + col - 2..=i * self.side + col + 2]);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn closing_is_the_divergence_of_the_drift() {
-        let motion = Motion::new(4, 0.15, Key::new(1, "plates"), |_| 0.3);
+        let motion = Motion::new(4, 0.15, Key::new(1, "plates"), |_, _| 0.3);
         let drift = |x: f64, y: f64| {
             let (mut sum, mut total) = ([0.0; 2], 0.0);
             for plate in &motion.plates {
@@ -144,7 +144,7 @@ mod tests {
             let expected = -(drift(x + step, y)[0] - drift(x - step, y)[0] + drift(x, y + step)[1]
                 - drift(x, y - step)[1])
                 / (2.0 * step);
-            let got = f64::from(motion.at([x as f32, y as f32]).closing);
+            let got = f64::from(motion.at(x as f32, y as f32).closing);
             most = most.max(expected.abs());
             // Weights under 2⁻²⁰ are left out.
             assert!((got - expected).abs() < 2e-3 * expected.abs().max(1.0), "{x}, {y}: {got}, {expected}");

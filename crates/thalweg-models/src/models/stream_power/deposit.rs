@@ -318,7 +318,7 @@ fn rise_by<const LINEAR: bool>(layer: &Layer<'_>, rule: &Rule, change: &mut [f32
 mod tests {
     use super::*;
     use thalweg_core::base::rng::Key;
-    use thalweg_core::{Edge, Field, Grid};
+    use thalweg_core::{Cell, Edge, Field, Grid};
     use thalweg_flow::{FlowGraph, Land, OUT};
 
     /// The same cell by cell, as the formulas have it.
@@ -424,7 +424,7 @@ mod tests {
                 scale: libm::pow(thalweg_core::terrain::height::UNITS, 1.0 - n),
                 n,
                 topology: grid.topology(),
-                origin: [0, 0],
+                origin: Cell::new(0, 0),
                 salt: 77,
             };
             let start = [ground, levels, loose].map(Field::into_vec);

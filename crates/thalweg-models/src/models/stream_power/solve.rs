@@ -1,6 +1,6 @@
 //! The implicit step: each cell falls towards the one it drains to, which has fallen before it.
 
-use thalweg_core::{Height, Topology};
+use thalweg_core::{Cell, Height, Topology};
 use thalweg_flow::leads_to;
 use thalweg_noise::gradient::mix;
 
@@ -18,8 +18,8 @@ pub struct Water<'a> {
     pub n: f64,
     /// Which cells lie beside which.
     pub topology: Topology,
-    /// World row and column of the first cell.
-    pub origin: [usize; 2],
+    /// The first cell, counted from the world's first.
+    pub origin: Cell,
     /// Makes the rounding of one step independent of the next one's.
     pub salt: u32,
 }
@@ -40,14 +40,14 @@ impl Water<'_> {
     /// A number from 0 to 1 for rounding at cell `k`: what is cut is right in the mean, however little it is.
     #[inline(always)]
     pub fn chance(&self, k: usize) -> f64 {
-        let k = if self.origin == [0, 0] { k } else { self.in_world(k) };
+        let k = if self.origin == Cell::new(0, 0) { k } else { self.in_world(k) };
         f64::from(mix(k as u32 ^ self.salt)) * (1.0 / 4_294_967_296.0)
     }
 
     /// Number of cell `k` in the world, where a looped world is seen from another cell on.
     fn in_world(&self, k: usize) -> usize {
         let [rows, cols] = self.topology.size;
-        let [i, j] = [(k / cols + self.origin[0]) % rows, (k % cols + self.origin[1]) % cols];
+        let [i, j] = [(k / cols + self.origin.row) % rows, (k % cols + self.origin.col) % cols];
         i * cols + j
     }
 }
@@ -213,7 +213,7 @@ mod tests {
             scale: 1.0,
             n: 1.0,
             topology: [1, 5].into(),
-            origin: [0, 0],
+            origin: Cell::new(0, 0),
             salt: 9,
         };
         let sum = cut(&mut ground, &mut levels, None, &water, 1.0);
@@ -239,7 +239,7 @@ mod tests {
                 scale: 1.0,
                 n: 1.0,
                 topology: [1, 2].into(),
-                origin: [0, 0],
+                origin: Cell::new(0, 0),
                 salt,
             };
             cut(&mut ground, &mut levels, None, &water, 1.0);

@@ -3,7 +3,7 @@
 use crate::process::floors::Valley;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Grid, Height, Point};
+use thalweg_core::{Cell, Field, Grid, Height, Point};
 use thalweg_flow::Directions;
 use thalweg_noise::gradient;
 use thalweg_noise::waves::Waves;
@@ -11,8 +11,8 @@ use thalweg_noise::waves::Waves;
 /// A point of a river's line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LineVertex {
-    /// Column and row, in cells; the middle of a cell is a whole number.
-    pub place: [f64; 2],
+    /// Its position in rows and columns; the middle of a cell is a whole number.
+    pub place: Cell<f64>,
     /// Elevation of the river, in units.
     pub level: f64,
     /// Depth of its bed in the floor, in units.
@@ -71,11 +71,11 @@ pub fn lines(
             swings.at(east + 0.7 * valley.moved, south + 0.7 * valley.moved, valley.half_width(root)) / grid.cell;
         let [ahead, back] = [river.down[k as usize], river.up[k as usize]];
         let place = if swing == 0.0 || ahead == NONE || back == NONE {
-            [x, y]
+            Cell::new(y, x)
         } else {
             let [[ax, ay, ..], [bx, by, ..]] = [ahead, back].map(|k| river.values[k as usize]);
             let along = ((ax - bx) * (ax - bx) + (ay - by) * (ay - by)).sqrt().max(1e-6);
-            [x - swing * (ay - by) / along, y + swing * (ax - bx) / along]
+            Cell::new(y + swing * (ax - bx) / along, x - swing * (ay - by) / along)
         };
         LineVertex { place, level, bed: valley.bed(root) * UNITS, width }
     };
@@ -114,7 +114,7 @@ fn wider(point: &LineVertex, cell: f64) -> f64 {
 
 /// Distance between two points in cells.
 fn apart(a: &LineVertex, b: &LineVertex) -> f64 {
-    let [dx, dy] = [0, 1].map(|axis| b.place[axis] - a.place[axis]);
+    let (dx, dy) = (b.place.col - a.place.col, b.place.row - a.place.row);
     (dx * dx + dy * dy).sqrt()
 }
 

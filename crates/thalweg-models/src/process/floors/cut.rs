@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::process::floors::Valley;
 use crate::process::floors::course::Stretch;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height};
+use thalweg_core::{Cell, Field, Height};
 
 /// Rows that one task cuts.
 const BAND: usize = 32;
@@ -40,7 +40,7 @@ pub fn carve(
             for r in inside(north, south, first, rows) {
                 for j in columns.clone() {
                     let k = r * cols + j;
-                    let floor = Floor::of(stretch, [j as f64, (first + r) as f64], valley, cell);
+                    let floor = Floor::of(stretch, Cell::new((first + r) as f64, j as f64), valley, cell);
                     if floors[k].stream != floor.stream {
                         ground[k] = ground[k].min(floors[k].cut(before[k], valley));
                         floors[k] = Floor { stream: floor.stream, ..Floor::NONE };
@@ -77,9 +77,9 @@ struct Floor {
 impl Floor {
     const NONE: Self = Self { apart: 1.0, level: f64::INFINITY, stream: u32::MAX };
 
-    fn of(Stretch { ends: [upper, lower], stream }: &Stretch, place: [f64; 2], valley: &Valley, cell: f64) -> Self {
-        let [ax, ay] = [0, 1].map(|axis| lower.place[axis] - upper.place[axis]);
-        let [px, py] = [0, 1].map(|axis| place[axis] - upper.place[axis]);
+    fn of(Stretch { ends: [upper, lower], stream }: &Stretch, place: Cell<f64>, valley: &Valley, cell: f64) -> Self {
+        let (ax, ay) = (lower.place.col - upper.place.col, lower.place.row - upper.place.row);
+        let (px, py) = (place.col - upper.place.col, place.row - upper.place.row);
         let square = ax * ax + ay * ay;
         let t = if square > 0.0 { ((px * ax + py * ay) / square).clamp(0.0, 1.0) } else { 0.0 };
         let [dx, dy] = [px - t * ax, py - t * ay];
@@ -111,13 +111,11 @@ impl Floor {
     }
 }
 
-/// The columns and rows that a stretch can reach.
+/// The first and the last column, and the first and the last row, that a stretch can reach.
 fn extent(Stretch { ends: [upper, lower], .. }: &Stretch) -> [[f64; 2]; 2] {
     let widest = upper.width.iter().chain(&lower.width).fold(0.0, |a: f64, b| a.max(*b));
-    [0, 1].map(|axis| {
-        let [a, b] = [upper.place[axis], lower.place[axis]];
-        [a.min(b) - widest, a.max(b) + widest]
-    })
+    let reached = |a: f64, b: f64| [a.min(b) - widest, a.max(b) + widest];
+    [reached(upper.place.col, lower.place.col), reached(upper.place.row, lower.place.row)]
 }
 
 /// Share of the cut at a distance of `apart` widths: all of it, easing out over the outer part `edge` without a rim.
@@ -152,9 +150,10 @@ mod tests {
             narrowest: 0.0,
             moved: 0.0,
         };
-        let point = |x: f64| LineVertex { place: [x, 0.0], level: 100.0 * UNITS, bed: 2.0 * UNITS, width: [20.0; 2] };
+        let point =
+            |x: f64| LineVertex { place: Cell::new(0.0, x), level: 100.0 * UNITS, bed: 2.0 * UNITS, width: [20.0; 2] };
         let stretch = Stretch { ends: [point(0.0), point(10.0)], stream: 0 };
-        let at = |y: f64| Floor::of(&stretch, [5.0, y], &valley, 10.0).level / UNITS;
+        let at = |y: f64| Floor::of(&stretch, Cell::new(y, 5.0), &valley, 10.0).level / UNITS;
         assert_eq!(at(0.0), 99.5);
         assert!((at(5.0) - 102.5).abs() < 1e-9 && (at(10.0) - 103.0).abs() < 1e-9, "{} {}", at(5.0), at(10.0));
         let steepness = |y: f64| (at(y + 0.01) - at(y - 0.01)) / 0.2;

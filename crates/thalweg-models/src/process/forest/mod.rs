@@ -118,8 +118,8 @@ pub struct Tree {
     pub number: u64,
     /// Row and column of its cell, in the terrain.
     pub cell: Cell<u32>,
-    /// Where in the cell it stands, southward and eastward, in 1/65536.
-    pub part: [u16; 2],
+    /// The part of the cell's row and column at which it stands, in 1/65536.
+    pub part: Cell<u16>,
     /// Number of its kind in [`KINDS`].
     pub kind: u8,
     /// Size as a share of a grown one's, above 0 to 1.
@@ -132,16 +132,15 @@ pub struct Tree {
 
 impl Tree {
     /// Where it stands: rows and columns of cells from the terrain's north-western corner.
-    pub fn at(&self) -> [f64; 2] {
-        [0, 1].map(|a| f64::from(self.cell[a]) + f64::from(self.part[a]) / 65_536.0)
+    pub fn at(&self) -> Cell<f64> {
+        Cell::from_axes(|a| f64::from(self.cell[a]) + f64::from(self.part[a]) / 65_536.0)
     }
 
     /// A place, in rows and columns from the north-western corner of a terrain of `size`, as [`Tree::cell`] and
     /// [`Tree::part`]; `None` outside.
-    pub fn placed(at: [f64; 2], size: Size) -> Option<(Cell<u32>, [u16; 2])> {
+    pub fn placed(at: Cell<f64>, size: Size) -> Option<(Cell<u32>, Cell<u16>)> {
         let inside = |a: usize| (0.0..size[a] as f64).contains(&at[a]);
-        let part = |a: usize| ((at[a] - at[a].floor()) * 65_536.0) as u16;
-        (inside(0) && inside(1)).then(|| (Cell::new(at[0] as u32, at[1] as u32), [part(0), part(1)]))
+        (inside(0) && inside(1)).then(|| (at.map(|at| at as u32), at.map(part_of)))
     }
 
     /// What is known of its kind.
@@ -165,8 +164,13 @@ impl Tree {
     }
 }
 
+/// The part of a row or column at which a position is, in 1/65536, as [`Tree::part`].
+fn part_of(at: f64) -> u16 {
+    ((at - at.floor()) * 65_536.0) as u16
+}
+
 /// Elevation in metres of the ground under a place (as [`Tree::at`]), linear between the cells' centres.
-pub fn ground_under(ground: &Field<Height>, at: [f64; 2]) -> f64 {
+pub fn ground_under(ground: &Field<Height>, at: Cell<f64>) -> f64 {
     let along = |a: usize| {
         let last = ground.size()[a] - 1;
         let x = (at[a] - 0.5).clamp(0.0, last as f64);
@@ -192,7 +196,7 @@ pub struct Forest {
 
 /// A seed that lies on the ground.
 struct Seed {
-    at: [f64; 2],
+    at: Cell<f64>,
     /// What decides whether it takes root.
     key: Key,
     /// Its kind; `None` leaves it to the ground.
@@ -244,7 +248,7 @@ impl Forest {
     /// Lets a seed take root, if it can.
     fn sprout(&mut self, seed: &Seed, site: &PlantSite<'_>, rules: &ForestRules) -> bool {
         let Some((cell, part)) = Tree::placed(seed.at, site.grid.size) else { return false };
-        let (i, j) = (cell[0] as usize, cell[1] as usize);
+        let Cell { row: i, col: j } = cell.map(|n| n as usize);
         let chances = site.bears(i, j, rules);
         let weights: [f32; KINDS.len()] = std::array::from_fn(|k| chances[k] * rules.shares[k]);
         let (kind, chance) = match seed.kind {
@@ -296,8 +300,8 @@ fn live(
     if fruit < rules.seed * f64::from(seed) {
         let key = key.and(SEEDLING | tree.number);
         let reach = rules.spread / site.grid.cell;
-        let ([i, j], flight) = (tree.at(), key.pair());
-        let at = [i + (2.0 * flight[0] - 1.0) * reach, j + (2.0 * flight[1] - 1.0) * reach];
+        let (from, flight) = (tree.at(), key.pair());
+        let at = Cell::from_axes(|a| from[a] + (2.0 * flight[a] - 1.0) * reach);
         seeds.push(Seed { at, key, kind: Some(tree.kind) });
     }
 }
@@ -311,7 +315,7 @@ fn spawned(grid: &Grid, rules: &ForestRules, key: Key) -> impl Iterator<Item = S
     (0..count).map(move |n| {
         let key = key.and(n);
         let [y, x] = key.pair();
-        Seed { at: [y * size[0] as f64, x * size[1] as f64], key, kind: None }
+        Seed { at: Cell::new(y * size[0] as f64, x * size[1] as f64), key, kind: None }
     })
 }
 

@@ -1,6 +1,6 @@
 //! [`Roots`]: how firmly plants hold the ground, as whole parts, so that what is added can be taken back.
 
-use thalweg_core::{Field, Size};
+use thalweg_core::{Cell, Field, Size};
 
 /// Parts of a density of 1.
 const PARTS: f64 = 65_536.0;
@@ -43,17 +43,17 @@ impl Roots {
 
     /// Adds the roots of a plant at a place (rows and columns from the north-western corner), whose patch is so many
     /// cells wide.
-    pub fn add(&mut self, at: [f64; 2], cells: f64, strength: f32) {
+    pub fn add(&mut self, at: Cell<f64>, cells: f64, strength: f32) {
         self.change(at, cells, strength, u32::wrapping_add);
     }
 
     /// Takes back what [`Roots::add`] added.
-    pub fn remove(&mut self, at: [f64; 2], cells: f64, strength: f32) {
+    pub fn remove(&mut self, at: Cell<f64>, cells: f64, strength: f32) {
         self.change(at, cells, strength, u32::wrapping_sub);
     }
 
     /// The mean density under the roots that a plant would have at a place: how crowded it would be.
-    pub fn crowding(&self, at: [f64; 2], cells: f64) -> f64 {
+    pub fn crowding(&self, at: Cell<f64>, cells: f64) -> f64 {
         let (mut sum, mut under) = (0.0, 0.0);
         each(self.density.size(), at, cells, |cell, weight| {
             sum += f64::from(self.density[cell]) * weight;
@@ -63,7 +63,7 @@ impl Roots {
     }
 
     /// Sums wrap, so that even those of tables that no forest could leave are taken back.
-    fn change(&mut self, at: [f64; 2], cells: f64, strength: f32, sum: impl Fn(u32, u32) -> u32) {
+    fn change(&mut self, at: Cell<f64>, cells: f64, strength: f32, sum: impl Fn(u32, u32) -> u32) {
         let whole = f64::from(strength) * PARTS;
         let (parts, density) = (&mut self.parts, &mut self.density);
         each(parts.size(), at, cells, |cell, weight| {
@@ -76,14 +76,14 @@ impl Roots {
 
 /// Calls `visit` with each cell under a plant's roots and the density that a plant of strength 1 has there.
 #[inline(always)]
-fn each([rows, cols]: Size, at: [f64; 2], cells: f64, mut visit: impl FnMut((usize, usize), f64)) {
-    let columns = span(at[1], cells, cols);
-    for i in span(at[0], cells, rows) {
-        let [side, middle] = shares(at[0], cells, i);
+fn each([rows, cols]: Size, at: Cell<f64>, cells: f64, mut visit: impl FnMut((usize, usize), f64)) {
+    let columns = span(at.col, cells, cols);
+    for i in span(at.row, cells, rows) {
+        let [side, middle] = shares(at.row, cells, i);
         // Over this row: on the patches west and east, and on those north, south and of the plant itself.
         let (west_east, along) = (CORNER * side + SIDE * middle, SIDE * side + middle);
         for j in columns.clone() {
-            let [side, middle] = shares(at[1], cells, j);
+            let [side, middle] = shares(at.col, cells, j);
             visit((i, j), west_east * side + along * middle);
         }
     }
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn on_cells_of_a_patch_the_weights_are_the_articles() {
         let mut roots = Roots::new([7, 7]);
-        roots.add([3.5, 3.5], 1.0, 1.0);
+        roots.add(Cell::new(3.5, 3.5), 1.0, 1.0);
         for i in 0..7usize {
             for j in 0..7usize {
                 let want = match (i.abs_diff(3), j.abs_diff(3)) {
@@ -133,7 +133,8 @@ mod tests {
             let mut roots = Roots::new([40, 50]);
             let plants: Vec<_> = (0..200u64)
                 .map(|n| {
-                    ([0, 1].map(|a| key.and(n).and(a).unit() * [40.0, 50.0][a as usize]), key.and(n).unit() as f32)
+                    let at = Cell::from_axes(|a| key.and(n).and(a as u64).unit() * [40.0, 50.0][a]);
+                    (at, key.and(n).unit() as f32)
                 })
                 .collect();
             plants.iter().for_each(|(at, strength)| roots.add(*at, cells, *strength));
@@ -141,7 +142,7 @@ mod tests {
             plants.iter().rev().for_each(|(at, strength)| roots.remove(*at, cells, *strength));
             assert_eq!(roots, Roots::new([40, 50]), "{cells}");
             // In the middle the sum is 1 + 4·0.6 + 4·0.4 patches, to half a part for each cell touched.
-            roots.add([20.3, 25.7], cells, 1.0);
+            roots.add(Cell::new(20.3, 25.7), cells, 1.0);
             let sum: f64 = roots.density().as_slice().iter().map(|d| f64::from(*d)).sum();
             let touched = (3.0 * cells + 2.0) * (3.0 * cells + 2.0);
             assert!((sum - 5.0 * cells * cells).abs() <= touched * 0.5 / 65_536.0, "{cells}: {sum}");

@@ -8,9 +8,9 @@
 use rayon::prelude::*;
 
 use super::kinds::KINDS;
-use super::{ForestRules, PlantSite, Tree, YOUNG, draw};
+use super::{ForestRules, PlantSite, Tree, YOUNG, draw, part_of};
 use thalweg_core::base::rng::Key;
-use thalweg_core::{Cell, CellRect, Grid};
+use thalweg_core::{Cell, CellRect, Grid, Point};
 
 /// Lattice squares along a patch of roots: more fill the ground no better.
 const SQUARES: f64 = 2.0;
@@ -23,8 +23,8 @@ const LIVES: f64 = 3.0;
 
 /// A plant that may stand.
 struct Candidate {
-    /// Metres southward and eastward from the world's origin: the same bits in every window.
-    place: [f64; 2],
+    /// Its position in the world: the same bits in every window.
+    place: Point,
     kind: u8,
     /// Metres that it keeps to its own.
     radius: f64,
@@ -60,16 +60,16 @@ pub fn stand(site: &PlantSite<'_>, rules: &ForestRules, years: u32, key: Key, wi
     let stays = |one: &Candidate| {
         !squares.near(one.place).any(|other| {
             let other = &candidates[other as usize];
-            let far = [0, 1].map(|axis| other.place[axis] - one.place[axis]);
+            let (dx, dy) = (other.place.x - one.place.x, other.place.y - one.place.y);
             let apart = 0.5 * (one.radius + other.radius);
-            other.rank() < one.rank() && far[0] * far[0] + far[1] * far[1] < apart * apart
+            other.rank() < one.rank() && dy * dy + dx * dx < apart * apart
         })
     };
     let first = [0, 1].map(|axis| site.grid.origin[axis] + within.start[axis] as i64);
     let grow = |one: &Candidate| {
         // As rows and columns of the world: then of the window.
-        let at = one.place.map(|metres| metres / cell);
-        let from = [0, 1].map(|axis| at[axis].floor() as i64 - first[axis]);
+        let at = Cell::new(one.place.y / cell, one.place.x / cell);
+        let from = Cell::from_axes(|axis| at[axis].floor() as i64 - first[axis]);
         let inside = (0..2).all(|axis| (0..within.size()[axis] as i64).contains(&from[axis]));
         if !inside || one.key.and(3).unit() >= grown || !stays(one) {
             return None;
@@ -82,8 +82,8 @@ pub fn stand(site: &PlantSite<'_>, rules: &ForestRules, years: u32, key: Key, wi
         let left = libm::pow(1.0 - f64::from((rules.grow * growth).min(1.0)), age);
         Some(Tree {
             number: one.number,
-            cell: Cell::from(from).map(|n| n as u32),
-            part: at.map(|at| ((at - at.floor()) * 65_536.0) as u16),
+            cell: from.map(|n| n as u32),
+            part: at.map(part_of),
             kind: one.kind,
             size: (1.0 - (1.0 - f64::from(YOUNG)) * left) as f32,
             age: age as u32,
@@ -125,8 +125,8 @@ fn candidates(site: &PlantSite<'_>, rules: &ForestRules, key: Key) -> Vec<Candid
     let of = |row: i64, col: i64| {
         let key = key.cell([row, col]);
         let [v, u] = key.pair();
-        let place = [(row as f64 + v) * side, (col as f64 + u) * side];
-        let cell = [0, 1].map(|axis| (place[axis] / grid.cell).floor() as i64);
+        let place = Point { x: (col as f64 + u) * side, y: (row as f64 + v) * side };
+        let cell = Cell::new(place.y, place.x).map(|metres| (metres / grid.cell).floor() as i64);
         let Cell { row: i, col: j } = grid.local(cell)?;
         let chances = site.bears(i, j, rules);
         let weights: [f32; KINDS.len()] = std::array::from_fn(|k| chances[k] * rules.shares[k]);
@@ -144,8 +144,9 @@ fn candidates(site: &PlantSite<'_>, rules: &ForestRules, key: Key) -> Vec<Candid
 
 /// Candidates by the squares that they stand in, so that near ones are found.
 struct Squares {
-    /// Metres: the first one's corner, and a side.
-    first: [f64; 2],
+    /// The north-western corner of the first one.
+    first: Point,
+    /// A side in metres.
     side: f64,
     count: [usize; 2],
     lists: Vec<Vec<u32>>,
@@ -153,22 +154,25 @@ struct Squares {
 
 impl Squares {
     fn of(candidates: &[Candidate], side: f64, grid: &Grid) -> Self {
-        let first = grid.origin.map(|first| first as f64 * grid.cell);
+        let [y, x] = grid.origin.map(|first| first as f64 * grid.cell);
         let count = grid.size.map(|cells| (cells as f64 * grid.cell / side) as usize + 1);
-        let mut squares = Self { first, side, count, lists: vec![Vec::new(); count[0] * count[1]] };
+        let mut squares = Self { first: Point { x, y }, side, count, lists: vec![Vec::new(); count[0] * count[1]] };
         for (number, one) in candidates.iter().enumerate() {
-            let [i, j] = squares.square(one.place);
+            let Cell { row: i, col: j } = squares.square(one.place);
             squares.lists[i * count[1] + j].push(number as u32);
         }
         squares
     }
 
-    fn square(&self, place: [f64; 2]) -> [usize; 2] {
-        [0, 1].map(|axis| (((place[axis] - self.first[axis]) / self.side).max(0.0) as usize).min(self.count[axis] - 1))
+    fn square(&self, place: Point) -> Cell {
+        Cell::from_axes(|axis| {
+            let from = place.along(axis) - self.first.along(axis);
+            ((from / self.side).max(0.0) as usize).min(self.count[axis] - 1)
+        })
     }
 
     /// Those in the squares around a place.
-    fn near(&self, place: [f64; 2]) -> impl Iterator<Item = u32> {
+    fn near(&self, place: Point) -> impl Iterator<Item = u32> {
         let [rows, cols] = [0, 1].map(|axis| {
             let k = self.square(place)[axis];
             k.saturating_sub(1)..(k + 2).min(self.count[axis])

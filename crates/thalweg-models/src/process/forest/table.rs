@@ -5,7 +5,7 @@ use super::roots::{MAX_CELLS, Roots};
 use super::{Forest, MAX_TREES, Tree};
 use thalweg_core::declare::codec::{Row, columns};
 use thalweg_core::terrain::{Cells, TREE_DENSITY, Table};
-use thalweg_core::{Error, Grid, Result, Terrain};
+use thalweg_core::{Cell, Error, Grid, Result, Terrain};
 
 /// The table's name. Its columns are `number`, `row` and `column` (world cell), `kind` (number in the list of kinds),
 /// `age` (steps), `part_south` and `part_east` (of a cell), `size` (of a grown one's) and `patch` (m).
@@ -86,11 +86,11 @@ fn is_possible(tree: &Tree, grid: &Grid) -> bool {
 struct Plant {
     number: u64,
     /// World cell.
-    cell: [i64; 2],
+    cell: Cell<i64>,
     kind: u8,
     age: u32,
-    /// Southward and eastward, 0 to 1.
-    part: [f32; 2],
+    /// Part of the cell's row and column, 0 to 1.
+    part: Cell<f32>,
     size: f32,
     patch: f32,
 }
@@ -116,14 +116,14 @@ impl Row for Plant {
 impl Plant {
     fn of(tree: &Tree, grid: &Grid) -> Self {
         let Tree { number, kind, size, age, patch, .. } = *tree;
-        let cell = [0, 1].map(|axis| grid.origin[axis] + i64::from(tree.cell[axis]));
+        let cell = Cell::from_axes(|axis| grid.origin[axis] + i64::from(tree.cell[axis]));
         Self { number, cell, kind, age, part: tree.part.map(|part| f32::from(part) / 65_536.0), size, patch }
     }
 
     fn tree(self, grid: &Grid) -> Option<Tree> {
         let Self { number, kind, age, size, patch, .. } = self;
         let cell = grid.local(self.cell)?.map(|at| at as u32);
-        let inside = self.part.iter().all(|part| (0.0..1.0).contains(part));
+        let inside = [self.part.row, self.part.col].iter().all(|part| (0.0..1.0).contains(part));
         let part = self.part.map(|part| (part * 65_536.0) as u16);
         inside.then_some(Tree { number, cell, part, kind, size, age, patch })
     }

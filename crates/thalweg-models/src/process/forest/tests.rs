@@ -101,13 +101,14 @@ fn when_all_are_gone_no_density_is_left() {
 #[test]
 fn seeds_fly_as_far_as_they_are_said_to() {
     let world = plain([200, 200], 5.0);
-    let tree = Tree { number: 0, cell: Cell::new(100, 100), part: [0; 2], kind: 1, size: 1.0, age: 0, patch: 5.0 };
+    let tree =
+        Tree { number: 0, cell: Cell::new(100, 100), part: Cell::default(), kind: 1, size: 1.0, age: 0, patch: 5.0 };
     let rules = ForestRules { spawn: 0.0, seed: 1.0, death: 0.0, spread: 60.0, cap: 1e9, ..ForestRules::default() };
     let mut flights = Vec::new();
     for n in 0..4000 {
         let mut forest = Forest::of(vec![tree], &world.grid).unwrap();
         assert_eq!(forest.step(&world.site(), &rules, Key::new(n, "seed")), (1, 0));
-        let [y, x] = forest.trees()[1].at().map(|at| (at - 100.0) * 5.0);
+        let Cell { row: y, col: x } = forest.trees()[1].at().map(|at| (at - 100.0) * 5.0);
         assert!(y.abs() <= 60.0 && x.abs() <= 60.0 && forest.trees()[1].kind == 1);
         flights.push([y, x]);
     }
@@ -126,7 +127,7 @@ fn plants_grow_as_the_rule_says_and_die_at_their_rate() {
     let tree = |n: u64| Tree {
         number: n,
         cell: Cell::new(n as u32 / 400, n as u32 % 400),
-        part: [32_768; 2],
+        part: Cell::new(32_768, 32_768),
         kind: 0,
         size: 0.5,
         age: 0,

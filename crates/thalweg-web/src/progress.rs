@@ -1,0 +1,48 @@
+//! [`Watcher`]: a function of the page that receives the progress of a call.
+
+use std::ops::ControlFlow;
+
+use js_sys::Function;
+use send_wrapper::SendWrapper;
+use thalweg_core::{Error, Progress, ProgressReport};
+use wasm_bindgen::JsValue;
+
+use crate::error::{Problem, Result};
+
+/// Calls a function of the page with each report. The operation stops if the function returns false or throws.
+///
+/// The function belongs to the thread that it came to: reports from another thread are skipped.
+pub struct Watcher<'a> {
+    function: Option<SendWrapper<&'a Function>>,
+    argument: fn(&ProgressReport<'_>) -> Result<JsValue>,
+    thrown: Option<SendWrapper<Problem>>,
+}
+
+impl<'a> Watcher<'a> {
+    /// A watcher that turns each report into the function's argument.
+    pub fn new(function: Option<&'a Function>, argument: fn(&ProgressReport<'_>) -> Result<JsValue>) -> Self {
+        Self { function: function.map(SendWrapper::new), argument, thrown: None }
+    }
+
+    /// The result of the operation, or the value that the function threw.
+    pub fn finish<T>(self, result: std::result::Result<T, Error>) -> Result<T> {
+        self.thrown.map_or(Ok(()), |thrown| Err(thrown.take()))?;
+        Ok(result?)
+    }
+}
+
+impl Progress for Watcher<'_> {
+    fn report(&mut self, report: &ProgressReport<'_>) -> ControlFlow<()> {
+        let Some(function) = self.function.as_ref().filter(|function| function.valid()) else {
+            return ControlFlow::Continue(());
+        };
+        match (self.argument)(report).and_then(|argument| Ok(function.call1(&JsValue::NULL, &argument)?)) {
+            Ok(answer) if answer.as_bool() == Some(false) => ControlFlow::Break(()),
+            Ok(_) => ControlFlow::Continue(()),
+            Err(problem) => {
+                self.thrown = Some(SendWrapper::new(problem));
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
