@@ -120,27 +120,32 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that the path's ending names, in capitals or not.
+    /// The file extensions of all formats, in lower case.
+    pub const EXTENSIONS: [(&'static str, Self); 11] = [
+        ("tif", Self::Tiff),
+        ("tiff", Self::Tiff),
+        ("png", Self::Png),
+        ("r16", Self::R16),
+        ("raw", Self::R16),
+        ("r32", Self::R32),
+        ("npy", Self::Npy),
+        ("asc", Self::Ascii),
+        ("exr", Self::Exr),
+        ("hgt", Self::Hgt),
+        ("vrt", Self::Vrt),
+    ];
+
+    /// The format that a path's extension names, in upper or lower case.
     ///
     /// # Errors
-    /// An ending that is none of the known ones.
+    /// An extension that is not one of [`Format::EXTENSIONS`].
     pub fn of(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-        Ok(match ending.as_str() {
-            "tif" | "tiff" => Self::Tiff,
-            "png" => Self::Png,
-            "r16" | "raw" => Self::R16,
-            "r32" => Self::R32,
-            "npy" => Self::Npy,
-            "asc" => Self::Ascii,
-            "exr" => Self::Exr,
-            "hgt" => Self::Hgt,
-            "vrt" => Self::Vrt,
-            _ => {
-                let problem = "its ending names no format; known are .tif, .tiff, .png, .r16, .raw, .r32, .npy, .asc, .exr, .hgt, .vrt";
-                return Err(Error::file(path, problem));
-            }
+        let extension = path.extension().unwrap_or_default();
+        let known = Self::EXTENSIONS.into_iter().find(|(known, _)| extension.eq_ignore_ascii_case(known));
+        known.map(|(_, format)| format).ok_or_else(|| {
+            let known = Self::EXTENSIONS.map(|(known, _)| format!(".{known}")).join(", ");
+            Error::file(path, format!("its ending names no format; known are {known}"))
         })
     }
 

@@ -41,10 +41,10 @@ pub fn ask(question: Ask) -> Receiver<Option<PathBuf>> {
     let (sender, receiver) = std::sync::mpsc::channel();
     let work = move || {
         let dialog = rfd::FileDialog::new();
-        let terrains: &[&str] = &["tif", "tiff", "png", "asc", "hgt", "npy", "r16", "raw"];
+        let terrains = &thalweg_io::Format::EXTENSIONS.map(|(extension, _)| extension);
         let chosen = match question {
             Ask::Open => dialog
-                .add_filter("recipes and elevation models", &[&["toml"], terrains].concat())
+                .add_filter("recipes and elevation models", &[&["toml"][..], terrains].concat())
                 .set_title("Open a recipe or an elevation model")
                 .pick_file(),
             Ask::Ground => {

@@ -27,7 +27,7 @@ def save(
     dem : array, DataArray, Dataset or Terrain
         The terrain.
     path : path
-        ``.tif`` (GeoTIFF, with the reference system), ``.png``, ``.npy``, ``.asc``, ``.r16``, ``.r32``.
+        ``.tif`` (GeoTIFF, with the reference system), ``.png``, ``.npy``, ``.asc``, ``.exr``, ``.r16``, ``.r32``.
     layer : str, optional
         The layer to write in place of the heights.
     type : str, optional
