@@ -8,7 +8,7 @@ use super::sidecar::{ByteOrder, Engines, RowOrder};
 use super::{FilePath, Format, Overviews, Raster, SampleType, Samples, Sidecar, check_sample, geokeys, write_as};
 use thalweg_core::terrain::Cells;
 use thalweg_core::terrain::grid::PixelIs;
-use thalweg_core::{Error, Field, Georeference, Grid, Height, Result, Terrain};
+use thalweg_core::{Cell, Error, Field, Georeference, Grid, Height, Result, Terrain};
 
 /// What stands for no data if nothing else does: the first of these that lies among no heights, and NaN if all do. `f32` holds them exactly.
 const NODATA: [f64; 4] = [-9999.0, -32_768.0, f32::MIN as f64, f32::MAX as f64];
@@ -279,7 +279,7 @@ pub fn save_place(grid: &Grid) -> Georeference {
 }
 
 pub(super) fn placed(grid: &Grid) -> Georeference {
-    let [i, j] = grid.origin.map(|n| n as f64);
+    let Cell { row: i, col: j } = grid.origin.map(|n| n as f64);
     let mut georeference = grid.georeference.clone().unwrap_or_default();
     let t = georeference.transform.unwrap_or([0.0, grid.cell, 0.0, 0.0, 0.0, -grid.cell]);
     if georeference.transform.is_none() && !geokeys::has_crs(&georeference) {

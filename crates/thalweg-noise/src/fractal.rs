@@ -230,6 +230,7 @@ fn shape(noise: &mut Chunk, weight: &mut Chunk, kind: FractalKind, fade: f32, of
 mod tests {
     use super::*;
     use crate::gradient;
+    use thalweg_core::Cell;
     use thalweg_core::base::fourier::{Fourier, Wave};
 
     /// One sample after the formulas on the page of `gradient_noise`: no arrays, no chunks but for the anchor.
@@ -288,7 +289,7 @@ mod tests {
     #[test]
     fn vector_code_has_the_bits_of_plain_code() {
         let mut grid = Grid::new([3, 301], 30.0).unwrap();
-        grid.origin = [1000, -70];
+        grid.origin = Cell::new(1000, -70);
         let key = Key::new(1, "fractal");
         for kind in [FractalKind::Fbm, FractalKind::Billow, FractalKind::Ridged] {
             for (metres, damping) in [(0.0, 0.0), (0.0, 0.7), (900.0, 0.0), (900.0, 0.7)] {

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use thalweg_core::terrain::grid::Edges;
 use thalweg_core::terrain::{Cells, Column, GROUND, LOOSE, LayerSpec};
-use thalweg_core::{Error, Georeference, Grid, Height};
+use thalweg_core::{Cell, Error, Georeference, Grid, Height};
 use thalweg_io::{self as io, LoadOptions, SampleType, SaveOptions, Unit};
 use thalweg_models::models::Models;
 
@@ -173,7 +173,7 @@ impl Terrain {
         framed(&mut grid, edges.map(edges_of).transpose()?, sea_level)?;
         let kept = georeference.and_then(|text| serde_json::from_str(text).ok());
         grid.georeference = place.map(Place::georeference).or(kept).filter(|place| *place != Georeference::default());
-        grid.origin = origin.unwrap_or(grid.origin);
+        grid.origin = origin.map_or(grid.origin, Cell::from);
         let mut terrain = terrain_of(height, grid, nodata)?;
         for (name, values) in layers.into_iter().flatten() {
             put(&mut terrain, &name, &values)?;
@@ -211,7 +211,7 @@ impl Terrain {
     /// World row and column of the first cell.
     #[getter]
     fn origin(&self) -> [i64; 2] {
-        self.0.grid.origin
+        self.0.grid.origin.into()
     }
 
     /// Sea level in metres.

@@ -37,7 +37,7 @@ pub fn fractal<'py>(
     let kind = FractalKind::parse(&Written::from(kind), &allowed)
         .ok_or_else(|| raised(Error::value("kind", kind, allowed.to_string())))?;
     let mut grid = Grid::new(shape, cell_size).map_err(raised)?;
-    grid.origin = origin;
+    grid.origin = origin.into();
     let settings = FractalSettings { kind, lacunarity, ..FractalSettings::fbm(octaves, wavelength, gain) };
     let noise = work(py, || {
         let fractal = Fractal::new(&settings, None, Key::new(seed, "noise"), cell_size);

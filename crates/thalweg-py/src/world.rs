@@ -136,7 +136,7 @@ impl World {
             let (mut flat, mut end) = (Vec::new(), None);
             for footing in world.follow(level, x, y)?.take(most) {
                 let footing = footing?;
-                flat.extend([footing.place[0], footing.place[1], footing.height]);
+                flat.extend([footing.place.x, footing.place.y, footing.height]);
                 end = footing.end.map(|end| match end {
                     End::Sea => "sea",
                     End::Rim => "rim",

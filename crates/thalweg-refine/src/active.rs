@@ -1,6 +1,7 @@
 //! [`Active`]: where a sweep may still change something.
 
 use crate::plane::{LANES, Part};
+use thalweg_core::Size;
 
 /// Runs of [`LANES`] cells in which the last sweep changed something. A sweep reads one cell around, so where no run about one has
 /// changed it comes out as it went in, and both planes of the sweep hold it already.
@@ -12,7 +13,7 @@ pub(super) struct Active {
 
 impl Active {
     /// Of planes of this size; all may change.
-    pub fn new([rows, cols]: [usize; 2]) -> Self {
+    pub fn new([rows, cols]: Size) -> Self {
         // A run of pads at both ends of a row.
         let runs = cols.div_ceil(LANES) + 2;
         Self { runs, before: vec![1; (rows + 2) * runs], now: vec![0; (rows + 2) * runs] }

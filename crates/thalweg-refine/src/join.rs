@@ -7,7 +7,7 @@ use crate::paths::{RIVER, SEA};
 use crate::plane::{Part, Plane};
 use crate::{creep, rise, shore};
 use thalweg_core::base::rng::Key;
-use thalweg_core::{CellRect, Error, Field, Height, Result};
+use thalweg_core::{Cell, CellRect, Error, Field, Height, Point, Result};
 use thalweg_flow::OUT;
 
 /// The farthest that an operator may look, in cells.
@@ -30,6 +30,7 @@ pub const MOST_SWEEPS: u32 = 64;
 /// use std::sync::Arc;
 /// use thalweg_core::base::rng::Key;
 /// use thalweg_refine::{Join, Joins, LocalWindow, JoinPatch, Rules, refine};
+/// use thalweg_core::Cell;
 /// use thalweg_core::terrain::field::Field;
 /// use thalweg_core::terrain::grid::Grid;
 /// use thalweg_core::terrain::height::Height;
@@ -43,8 +44,8 @@ pub const MOST_SWEEPS: u32 = 64;
 ///         0
 ///     }
 ///
-///     fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
-///         let [x, _] = patch.place(cell);
+///     fn want(&self, patch: &JoinPatch<'_>, cell: Cell<i64>) -> Height {
+///         let x = patch.place(cell).x;
 ///         Height::saturating(patch.height(cell).metres() + 0.5 * libm::sin(x / 9.0))
 ///     }
 /// }
@@ -76,9 +77,9 @@ pub trait Join: Debug + Send + Sync {
         1
     }
 
-    /// How high a cell (row, column of the level) wants to be, by the ground as far around as its reach, and by nothing else that may
+    /// How high a cell of the level wants to be, by the ground as far around as its reach, and by nothing else that may
     /// differ from tile to tile. Where nothing is said it wants to stay.
-    fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
+    fn want(&self, patch: &JoinPatch<'_>, cell: Cell<i64>) -> Height {
         patch.height(cell)
     }
 
@@ -89,8 +90,9 @@ pub trait Join: Debug + Send + Sync {
         for i in cells.start[0]..cells.end[0] {
             let row = wanted.row_mut((i - cells.start[0]) as usize);
             for (j, wanted) in (cells.start[1]..cells.end[1]).zip(row) {
-                if !patch.is_held([i, j]) {
-                    *wanted = self.want(patch, [i, j]);
+                let cell = Cell::new(i, j);
+                if !patch.is_held(cell) {
+                    *wanted = self.want(patch, cell);
                 }
             }
         }
@@ -206,7 +208,7 @@ pub(super) struct Place {
     pub world: CellRect<i64>,
     pub wanted: CellRect<i64>,
     /// The planes' first cell.
-    pub origin: [i64; 2],
+    pub origin: Cell<i64>,
 }
 
 impl Place {
@@ -216,8 +218,8 @@ impl Place {
 
     /// The cells of a part.
     fn rect(&self, part: &Part) -> CellRect<i64> {
-        let start = [part.rows.start, part.cols.start];
-        let start = [0, 1].map(|axis| self.origin[axis] + start[axis] as i64 - 1);
+        let start =
+            Cell::new(self.origin.row + part.rows.start as i64 - 1, self.origin.col + part.cols.start as i64 - 1);
         CellRect::new(start, [part.rows.len(), part.cols.len()])
     }
 }
@@ -266,9 +268,10 @@ impl JoinPatch<'_> {
         self.place.key
     }
 
-    /// Centre of a cell (row, column of the level) in world metres: x eastward, y southward.
-    pub fn place(&self, [i, j]: [i64; 2]) -> [f64; 2] {
-        [j, i].map(|at| (at as f64 + 0.5) * self.place.width)
+    /// The centre of a cell of the level.
+    pub fn place(&self, cell: Cell<i64>) -> Point {
+        let Cell { row: y, col: x } = cell.map(|at| (at as f64 + 0.5) * self.place.width);
+        Point { x, y }
     }
 
     /// All cells of the level.
@@ -276,11 +279,11 @@ impl JoinPatch<'_> {
         self.place.world
     }
 
-    /// Whether a cell (row, column of the level) keeps its height whatever is wanted: rivers, lakes, the sea, outlets. It is to be within the reach of
-    /// the one that is asked for.
-    pub fn is_held(&self, cell: [i64; 2]) -> bool {
-        let [i, j] = self.at(cell);
-        self.known.holds(i, j)
+    /// Returns true if a cell of the level keeps its height whatever the operator wants: rivers, lakes, the sea,
+    /// outlets. The cell must be within the reach of the one that [`Join::want`] is called for.
+    pub fn is_held(&self, cell: Cell<i64>) -> bool {
+        let Cell { row, col } = self.at(cell);
+        self.known.holds(row, col)
     }
 
     /// The sea's level, if the world has a sea.
@@ -288,34 +291,35 @@ impl JoinPatch<'_> {
         self.place.sea
     }
 
-    /// Metres from the middle of a cell (row, column of the level) to the rim of the nearest cell of sea, as if it were round; `None` where none
-    /// lies within the operator's reach. The cell is to be the one that is asked for.
-    pub fn to_sea(&self, cell: [i64; 2]) -> Option<f64> {
+    /// Metres from the middle of a cell of the level to the rim of the nearest cell of sea, as if that were round;
+    /// `None` where there is none within the operator's reach. The cell must be the one that [`Join::want`] is called
+    /// for.
+    pub fn to_sea(&self, cell: Cell<i64>) -> Option<f64> {
         self.place.sea?;
-        let [i, j] = self.at(cell);
-        let square = self.shore.get_or_init(|| shore::squares(self.known.flags, self.reach)).at(i, j);
+        let Cell { row, col } = self.at(cell);
+        let square = self.shore.get_or_init(|| shore::squares(self.known.flags, self.reach)).at(row, col);
         let far = f64::from(square).sqrt() - 0.5;
         (square < shore::FAR).then(|| far.max(0.0) * self.place.width)
     }
 
-    /// Height of a cell's ground, of water its level; beyond the world that of the cell at its edge. The cell (row, column of the level) is
-    /// to be within the reach of the one that is asked for.
-    pub fn height(&self, cell: [i64; 2]) -> Height {
-        let [i, j] = self.at(cell);
-        Height(self.ground.at(i, j))
+    /// Elevation of the ground of a cell of the level, or of the water over it; beyond the world that of the cell at
+    /// its edge. The cell must be within the reach of the one that [`Join::want`] is called for.
+    pub fn height(&self, cell: Cell<i64>) -> Height {
+        let Cell { row, col } = self.at(cell);
+        Height(self.ground.at(row, col))
     }
 
-    /// How thick sand lies on a cell (row, column of the level) within the reach of the one that is asked for, where the rules speak of sand
-    /// ([`Rules::sand`](crate::Rules::sand)).
-    pub fn sand(&self, cell: [i64; 2]) -> Height {
-        let [i, j] = self.at(cell);
-        Height(self.known.sand.map_or(0, |sand| sand.at(i, j)))
+    /// Thickness of the sand on a cell of the level, where the rules have sand ([`Rules::sand`](crate::Rules::sand)).
+    /// The cell must be within the reach of the one that [`Join::want`] is called for.
+    pub fn sand(&self, cell: Cell<i64>) -> Height {
+        let Cell { row, col } = self.at(cell);
+        Height(self.known.sand.map_or(0, |sand| sand.at(row, col)))
     }
 
-    /// Where a cell lies in the planes.
-    fn at(&self, cell: [i64; 2]) -> [usize; 2] {
+    /// The row and column of the planes that hold a cell, counted from the pads.
+    fn at(&self, cell: Cell<i64>) -> Cell {
         let (world, size) = (self.place.world, self.ground.size());
-        [0, 1].map(|axis| {
+        Cell::from_axes(|axis| {
             let at = cell[axis].clamp(world.start[axis], world.end[axis] - 1);
             ((at - self.place.origin[axis] + 1).max(1) as usize).min(size[axis])
         })

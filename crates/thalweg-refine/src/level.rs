@@ -18,7 +18,7 @@ use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::LakeRaster;
 use thalweg_core::terrain::height::UNITS_F32;
-use thalweg_core::{CellRect, Error, Field, Height, Result};
+use thalweg_core::{Cell, CellRect, Error, Field, Height, Result, Size};
 use thalweg_flow::OUT;
 use thalweg_noise::gradient::mix;
 
@@ -124,8 +124,8 @@ struct Work<'a> {
     /// Of meanders, which are the same on all levels.
     meanders: u32,
     /// World cell of the planes' first one, and their size.
-    origin: [i64; 2],
-    size: [usize; 2],
+    origin: Cell<i64>,
+    size: Size,
     margins: Margins,
     /// Whether a river floods its floor on this level.
     is_flooded: bool,
@@ -183,7 +183,7 @@ impl<'a> Work<'a> {
             key: key.and(level.into()),
             seed: key.and(level.into()).bits() as u32,
             meanders: key.bits() as u32,
-            origin: fine.start.into(),
+            origin: fine.start,
             size: fine.size(),
             margins,
             is_flooded,

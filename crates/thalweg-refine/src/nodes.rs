@@ -5,7 +5,7 @@ use crate::rock::Rock;
 use crate::{Frame, LocalWindow, Rules, beds};
 use thalweg_core::base::cast;
 use thalweg_core::base::power::log2;
-use thalweg_core::{CellRect, Height};
+use thalweg_core::{Cell, CellRect, Height};
 use thalweg_flow::{D8, OUT};
 use thalweg_noise::gradient::{mix, noise};
 
@@ -73,26 +73,26 @@ pub(super) struct Nodes {
 
 impl Nodes {
     #[inline]
-    pub fn get(&self, [i, j]: [i64; 2]) -> Option<&Node> {
-        let inside =
-            (self.rect.start[0]..self.rect.end[0]).contains(&i) && (self.rect.start[1]..self.rect.end[1]).contains(&j);
-        inside.then(|| &self.nodes[self.index([i, j])])
+    pub fn get(&self, cell: Cell<i64>) -> Option<&Node> {
+        let CellRect { start, end } = self.rect;
+        let inside = (start.row..end.row).contains(&cell.row) && (start.col..end.col).contains(&cell.col);
+        inside.then(|| &self.nodes[self.index(cell)])
     }
 
     #[inline]
-    fn index(&self, [i, j]: [i64; 2]) -> usize {
-        (i - self.rect.start[0]) as usize * self.cols + (j - self.rect.start[1]) as usize
+    fn index(&self, cell: Cell<i64>) -> usize {
+        (cell.row - self.rect.start.row) as usize * self.cols + (cell.col - self.rect.start.col) as usize
     }
 
     #[inline]
-    pub fn carve(&mut self, cell: [i64; 2]) {
+    pub fn carve(&mut self, cell: Cell<i64>) {
         let k = self.index(cell);
         self.nodes[k].carved = true;
     }
 
     /// The cells that drain into a cell: the direction of the neighbour, and its node.
     #[inline]
-    pub fn donors(&self, cell: [i64; 2]) -> impl Iterator<Item = (D8, &Node)> {
+    pub fn donors(&self, cell: Cell<i64>) -> impl Iterator<Item = (D8, &Node)> {
         D8::ALL.iter().filter_map(move |direction| {
             let node = self.get(direction.neighbour_of(cell))?;
             (node.code == direction.opposite().code()).then_some((*direction, node))
@@ -102,7 +102,7 @@ impl Nodes {
 
 /// The world's cell that a cell drains to.
 #[inline]
-pub(super) fn next(cell: [i64; 2], code: u8) -> Option<[i64; 2]> {
+pub(super) fn next(cell: Cell<i64>, code: u8) -> Option<Cell<i64>> {
     Some(D8::from_code(code)?.neighbour_of(cell))
 }
 
@@ -160,7 +160,7 @@ pub(super) struct Maker<'a> {
     frame: &'a Frame,
     ground: &'a Plane<i32>,
     /// The plane's first fine cell.
-    origin: [i64; 2],
+    origin: Cell<i64>,
     rock: Option<&'a Rock<'a>>,
     seed: u32,
     /// Meanders of the world, their wavelength over a river's width, and half the width of floors over a catchment's root.
@@ -183,7 +183,7 @@ impl<'a> Maker<'a> {
     pub fn new(
         window: &'a LocalWindow,
         (frame, rules): (&'a Frame, &'a Rules),
-        (ground, origin): (&'a Plane<i32>, [i64; 2]),
+        (ground, origin): (&'a Plane<i32>, Cell<i64>),
         rock: Option<&'a Rock<'a>>,
         [seed, meanders]: [u32; 2],
     ) -> Self {
@@ -202,7 +202,7 @@ impl<'a> Maker<'a> {
         let mut nodes = Vec::with_capacity(rect.size()[0] * rect.size()[1]);
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
-                nodes.extend(self.node([i, j]));
+                nodes.extend(self.node(Cell::new(i, j)));
             }
         }
         Nodes { rect, cols: rect.size()[1], nodes }
@@ -210,8 +210,8 @@ impl<'a> Maker<'a> {
 
     /// A cell's place in the window, if it lies in it.
     #[inline]
-    fn inside(&self, [i, j]: [i64; 2]) -> Option<(usize, usize)> {
-        let local = [i - self.window.rect.start[0], j - self.window.rect.start[1]];
+    fn inside(&self, cell: Cell<i64>) -> Option<(usize, usize)> {
+        let local = [cell.row - self.window.rect.start.row, cell.col - self.window.rect.start.col];
         let [rows, cols] = self.window.size();
         let within = local[0] >= 0 && local[1] >= 0 && (local[0] as usize) < rows && (local[1] as usize) < cols;
         within.then_some((local[0] as usize, local[1] as usize))
@@ -235,19 +235,19 @@ impl<'a> Maker<'a> {
 
     /// How far a cell falls to the one that it drains to; water does not fall.
     #[inline]
-    fn falls(&self, at: (usize, usize), to: Option<[i64; 2]>) -> i32 {
+    fn falls(&self, at: (usize, usize), to: Option<Cell<i64>>) -> i32 {
         let Some(to) = to.and_then(|to| self.inside(to)) else { return 0 };
         let is_water = self.is_sea(at) || self.window.lake(at).is_some();
         if is_water { 0 } else { self.surface(at).saturating_sub(self.surface(to)).max(0) }
     }
 
-    fn jitter(&self, cell: [i64; 2]) -> [f32; 2] {
+    fn jitter(&self, cell: Cell<i64>) -> [f32; 2] {
         let hash = mix((cell[0] as u32).wrapping_mul(0x9e37_79b1) ^ mix((cell[1] as u32).wrapping_add(self.seed)));
         [(hash & 0xffff) as f32 / 32_768.0 - 1.0, (hash >> 16) as f32 / 32_768.0 - 1.0]
     }
 
     /// The lowest of the children that are allowed, a bit each.
-    fn lowest_child(&self, [i, j]: [i64; 2], raw: &[i32; 4], allowed: u8) -> u8 {
+    fn lowest_child(&self, Cell { row: i, col: j }: Cell<i64>, raw: &[i32; 4], allowed: u8) -> u8 {
         let lot = |child: u8| {
             mix(self.seed
                 ^ (2 * i + i64::from(child >> 1)) as u32
@@ -257,8 +257,8 @@ impl<'a> Maker<'a> {
         children.min_by_key(|child| (raw[usize::from(*child)], lot(*child))).unwrap_or(0)
     }
 
-    fn node(&self, cell: [i64; 2]) -> Option<Node> {
-        let ([i, j], window) = (cell, self.window);
+    fn node(&self, cell: Cell<i64>) -> Option<Node> {
+        let (Cell { row: i, col: j }, window) = (cell, self.window);
         let at = self.inside(cell)?;
         let first = [(2 * i - self.origin[0] + 1) as usize, (2 * j - self.origin[1] + 1) as usize];
         let raw = [0usize, 1, 2, 3].map(|child| self.ground.at(first[0] + (child >> 1), first[1] + (child & 1)));
@@ -331,7 +331,7 @@ impl<'a> Maker<'a> {
         let highest = highest.max(least);
         if code == OUT && self.frame.is_rim(window.level, cell) {
             let on_rim = |child: u8| {
-                let fine = [2 * i + i64::from(child >> 1), 2 * j + i64::from(child & 1)];
+                let fine = Cell::new(2 * i + i64::from(child >> 1), 2 * j + i64::from(child & 1));
                 self.frame.is_rim(window.level + 1, fine)
             };
             node.rim = (0..4).filter(|child| on_rim(*child)).map(|child| 1 << child).sum();
@@ -361,17 +361,19 @@ impl<'a> Maker<'a> {
 
     /// Which children of a cell lie under water of this level, where `is_water` says what it covers. The line of the shore is that of a smooth
     /// surface through what cells stand over it, so that it has no corners; how far a cell stands over it counts as far as a bluff.
-    fn wet(&self, [i, j]: [i64; 2], level: i32, is_water: impl Fn((usize, usize)) -> bool) -> u8 {
+    fn wet(&self, cell: Cell<i64>, level: i32, is_water: impl Fn((usize, usize)) -> bool) -> u8 {
+        let Cell { row: i, col: j } = cell;
         let bluff = self.unit as f32 * 0.05;
         let mut stands = [[0.0f32; 3]; 3];
         let mut covered = 0;
         for (di, row) in (-1..).zip(&mut stands) {
             for (dj, stands) in (-1..).zip(row) {
                 // Beyond the world it is as here.
-                let at = self.inside([i + di, j + dj]).or_else(|| self.inside([i, j])).unwrap_or_default();
+                let there = Cell::new(i + di, j + dj);
+                let at = self.inside(there).or_else(|| self.inside(cell)).unwrap_or_default();
                 let water = is_water(at);
                 let over = (self.window.ground[at].0.wrapping_sub(level) as f32 / bluff).abs().clamp(0.5, 1.0);
-                *stands = if water { -over } else { over } + WANDER * self.jitter([i + di, j + dj])[0];
+                *stands = if water { -over } else { over } + WANDER * self.jitter(there)[0];
                 covered += u32::from(water);
             }
         }
@@ -385,10 +387,11 @@ impl<'a> Maker<'a> {
             stands.iter().zip(HALVES[child >> 1]).map(|(row, w)| along(row) * w).sum::<f32>()
         };
         // A child changes sides only beside what was on the other one before: no pools behind the shore, no rocks before it.
-        let here = is_water(self.inside([i, j]).unwrap_or_default());
+        let here = is_water(self.inside(cell).unwrap_or_default());
         let wet = |child: usize| {
             let [a, b] = [2 * i64::from(child >> 1 == 1) - 1, 2 * i64::from(child & 1 == 1) - 1];
-            let beside = [[i + a, j], [i, j + b], [i + a, j + b]].into_iter().filter_map(|cell| self.inside(cell));
+            let beside =
+                [[i + a, j], [i, j + b], [i + a, j + b]].into_iter().filter_map(|cell| self.inside(cell.into()));
             let turns = (over(child) < 0.0) != here && beside.into_iter().any(|at| is_water(at) != here);
             turns != here
         };
@@ -397,7 +400,7 @@ impl<'a> Maker<'a> {
 
     /// The child of a river's cell through which it goes: nearest to a quarter donor, half itself, a quarter receiver, so that corners are
     /// cut; moved across the river's way by `wander`.
-    fn corner(&self, cell: [i64; 2], donor: Option<D8>, code: u8, wander: f32) -> u8 {
+    fn corner(&self, cell: Cell<i64>, donor: Option<D8>, code: u8, wander: f32) -> u8 {
         let mut target = [0.0f32; 2];
         let mut shift = self.jitter(cell);
         let add = |direction: D8| {
@@ -421,7 +424,7 @@ impl<'a> Maker<'a> {
     /// How far a river's cell moves its way to one side, over a cell's width, in meanders. Their wavelength is some twelve of its widths
     /// (Leopold & Wolman 1960, "River meanders"), rounded to a power of two of cells, so that some levels, one after the other, move it
     /// the same way. It wanders where its floor is wide enough and it falls gently (Leopold & Wolman 1957, USGS Professional Paper 282-B).
-    fn wander(&self, [i, j]: [i64; 2], area: f32, on: i32) -> f32 {
+    fn wander(&self, cell: Cell<i64>, area: f32, on: i32) -> f32 {
         let fine = self.frame.width(self.window.level + 1) as f32;
         let length = self.winding * beds::width(area);
         let octave = cast::floor(log2((length / fine).max(1.0)) + 0.5);
@@ -437,7 +440,7 @@ impl<'a> Maker<'a> {
         // Noise has waves about twice as long as its lattice is wide; a coarse cell is two fine ones.
         let side = 1i64 << (octave - WAVES.start());
         let of = |x: i64| (x.div_euclid(side) as i32, (x.rem_euclid(side) as f32 + 0.5) / side as f32);
-        let ((row, y), (col, x)) = (of(i), of(j));
+        let ((row, y), (col, x)) = (of(cell.row), of(cell.col));
         let world = (self.window.level as i32).wrapping_sub(octave) as u32;
         share * noise(col, row, x, y, mix(self.meanders ^ mix(world)))
     }

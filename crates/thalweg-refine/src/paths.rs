@@ -9,7 +9,7 @@ use multiversion::multiversion;
 use crate::Frame;
 use crate::nodes::{Kind, Node, Nodes, next};
 use crate::plane::{LANES, Part, Plane, put, take};
-use thalweg_core::CellRect;
+use thalweg_core::{Cell, CellRect};
 use thalweg_flow::{D8, OUT};
 
 /// A river's cell.
@@ -98,7 +98,7 @@ impl Way {
 
 /// The fine ground and what is known of it, while it is carved.
 pub(super) struct Carved {
-    pub origin: [i64; 2],
+    pub origin: Cell<i64>,
     /// Heights in units; of sea the sea's level.
     pub ground: Plane<i32>,
     /// [`RIVER`], [`SEA`], [`FREE`].
@@ -114,8 +114,9 @@ pub(super) struct Carved {
 }
 
 impl Carved {
-    fn first(&self, [i, j]: [i64; 2]) -> [usize; 2] {
-        [(2 * i - self.origin[0] + 1) as usize, (2 * j - self.origin[1] + 1) as usize]
+    /// The row and column of the planes that hold the first child of a coarse cell, counted from the pads.
+    fn first(&self, cell: Cell<i64>) -> Cell {
+        Cell::from_axes(|axis| (2 * cell[axis] - self.origin[axis] + 1) as usize)
     }
 
     /// Rivers and sea, into the blocks of the coarse cells of `rect`. It needs nodes a cell beyond.
@@ -123,14 +124,14 @@ impl Carved {
         let sea = frame.sea_units();
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
-                self.block(nodes, [i, j], sea);
+                self.block(nodes, Cell::new(i, j), sea);
             }
         }
     }
 
-    fn block(&mut self, nodes: &Nodes, cell: [i64; 2], sea: i32) {
+    fn block(&mut self, nodes: &Nodes, cell: Cell<i64>, sea: i32) {
         let Some(node) = nodes.get(cell) else { return };
-        let [r, c] = self.first(cell);
+        let Cell { row: r, col: c } = self.first(cell);
         let at = |child: u8| (r + usize::from(child >> 1), c + usize::from(child & 1));
         let mut heights = [0u8, 1, 2, 3].map(|child| self.ground.at(at(child).0, at(child).1));
         let mut flags = [0u8; 4];
@@ -226,8 +227,9 @@ impl Carved {
         }
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
-                let Some(node) = nodes.get([i, j]).filter(|node| !node.is_water() && node.lake != 0) else { continue };
-                let [r, c] = self.first([i, j]);
+                let cell = Cell::new(i, j);
+                let Some(node) = nodes.get(cell).filter(|node| !node.is_water() && node.lake != 0) else { continue };
+                let Cell { row: r, col: c } = self.first(cell);
                 for child in 0..4 {
                     let (i, j) = (r + (child >> 1), c + (child & 1));
                     let lies_low = self.flags.at(i, j) == 0 && node.wet >> child & 1 == 1;
@@ -254,8 +256,9 @@ impl Carved {
         self.banks(&Part::of(rect.finer(), self.origin), i32::MIN, banks);
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
-                let Some(node) = nodes.get([i, j]) else { continue };
-                let [r, c] = self.first([i, j]);
+                let cell = Cell::new(i, j);
+                let Some(node) = nodes.get(cell) else { continue };
+                let Cell { row: r, col: c } = self.first(cell);
                 for child in (0..4u8).filter(|child| *child != node.child) {
                     let (i, j) = (r + usize::from(child >> 1), c + usize::from(child & 1));
                     let flags = self.flags.at(i, j);
@@ -272,17 +275,18 @@ impl Carved {
     pub fn find_hollows(&self, nodes: &mut Nodes, rect: CellRect<i64>) {
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
-                let Some(node) = nodes.get([i, j]).filter(|node| node.kind == Kind::Hill && node.code != OUT) else {
+                let cell = Cell::new(i, j);
+                let Some(node) = nodes.get(cell).filter(|node| node.kind == Kind::Hill && node.code != OUT) else {
                     continue;
                 };
-                let [r, c] = self.first([i, j]);
+                let Cell { row: r, col: c } = self.first(cell);
                 let (r, c) = (r + usize::from(node.child >> 1), c + usize::from(node.child & 1));
                 let here = self.ground.at(r, c);
                 let lower = D8::OFFSETS
                     .iter()
                     .any(|[di, dj]| self.ground.at(r.wrapping_add_signed(*di), c.wrapping_add_signed(*dj)) < here);
                 if !lower {
-                    nodes.carve([i, j]);
+                    nodes.carve(cell);
                 }
             }
         }
@@ -292,9 +296,9 @@ impl Carved {
     pub fn hollows(&mut self, nodes: &Nodes, rect: CellRect<i64>) {
         for i in rect.start[0]..rect.end[0] {
             for j in rect.start[1]..rect.end[1] {
-                let cell = [i, j];
+                let cell = Cell::new(i, j);
                 let Some(node) = nodes.get(cell) else { continue };
-                let [r, c] = self.first(cell);
+                let Cell { row: r, col: c } = self.first(cell);
                 let at = |child: u8| (r + usize::from(child >> 1), c + usize::from(child & 1));
                 for (_, donor) in nodes.donors(cell).filter(|(_, donor)| donor.carved) {
                     let way = Way::of(donor, node);

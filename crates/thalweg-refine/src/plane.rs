@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use thalweg_core::CellRect;
+use thalweg_core::{Cell, CellRect, Size};
 use thalweg_flow::D8;
 
 /// Stands in the pads of heights: higher than all ground.
@@ -27,7 +27,7 @@ pub(super) struct Part {
 
 impl Part {
     /// The part that is `rect` of a plane whose first cell is the world's cell `origin`.
-    pub fn of(rect: CellRect<i64>, origin: [i64; 2]) -> Self {
+    pub fn of(rect: CellRect<i64>, origin: Cell<i64>) -> Self {
         let range = |axis: usize| {
             let from = |x: i64| (x - origin[axis] + 1) as usize;
             from(rect.start[axis])..from(rect.end[axis])
@@ -38,12 +38,12 @@ impl Part {
 
 impl<T: Copy> Plane<T> {
     /// A plane of one value, pads and all.
-    pub fn new([rows, cols]: [usize; 2], value: T) -> Self {
+    pub fn new([rows, cols]: Size, value: T) -> Self {
         Self { stride: cols + 2, cells: vec![value; (rows + 2) * (cols + 2)] }
     }
 
     /// Rows and columns, without the pads.
-    pub fn size(&self) -> [usize; 2] {
+    pub fn size(&self) -> Size {
         [self.cells.len() / self.stride - 2, self.stride - 2]
     }
 

@@ -7,6 +7,7 @@ use multiversion::multiversion;
 
 use crate::paths::{RIVER, SEA};
 use crate::plane::{LANES, Part, Plane, WALL, put, take};
+use thalweg_core::Cell;
 use thalweg_noise::gradient::mix;
 
 /// Receivers of a part. It needs the ground a cell beyond, and `kept` ones for where nothing is lower and for rivers. `origin` is the
@@ -14,7 +15,7 @@ use thalweg_noise::gradient::mix;
 pub(super) fn receivers(
     ground: &Plane<i32>,
     (flags, kept): (&Plane<u8>, &Plane<u8>),
-    (origin, seed): ([i64; 2], u32),
+    (origin, seed): (Cell<i64>, u32),
     part: &Part,
     out: &mut Plane<u8>,
 ) {

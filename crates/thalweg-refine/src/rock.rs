@@ -1,6 +1,7 @@
 //! Beds of rock under the cells of a level.
 
 use crate::plane::{Part, Plane};
+use thalweg_core::{Cell, Size};
 use thalweg_noise::strata::StandingBeds;
 
 /// Beds under a plane's cells.
@@ -12,7 +13,7 @@ pub(super) struct Rock<'a> {
 
 impl<'a> Rock<'a> {
     /// Under cells of `width` metres, the first of which is world cell `origin`.
-    pub fn new(strata: &'a StandingBeds, origin: [i64; 2], size: [usize; 2], width: f64) -> Self {
+    pub fn new(strata: &'a StandingBeds, origin: Cell<i64>, size: Size, width: f64) -> Self {
         let mut phases = Plane::new(size, 0);
         let cols = 1..size[1] + 1;
         let all = strata.phases(origin, size, width);

@@ -8,7 +8,7 @@ use crate::paths::{MOUTH, SEA};
 use crate::plane::{Part, Plane, WALL};
 use crate::{LocalWindow, Sand};
 use thalweg_core::terrain::height::UNITS_F32;
-use thalweg_core::{CellRect, Field, Height};
+use thalweg_core::{Cell, CellRect, Field, Height};
 use thalweg_flow::OUT;
 
 /// Sweeps by which sand comes back, up and down each.
@@ -35,7 +35,7 @@ impl Cover {
         (window, loose): (&LocalWindow, &Field<Height>),
         world: CellRect<i64>,
         all: CellRect<i64>,
-        origin: [i64; 2],
+        origin: Cell<i64>,
         (sand, width, smooth): (Sand, f32, &Plane<i32>),
     ) -> Self {
         let mut thick = Plane::new(smooth.size(), 0);

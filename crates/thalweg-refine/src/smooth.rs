@@ -7,7 +7,7 @@ use crate::plane::{LANES, Plane, put, take};
 use thalweg_core::base::cast;
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::terrain::height::UNITS_F32;
-use thalweg_core::{CellRect, Height};
+use thalweg_core::{Cell, CellRect, Height};
 use thalweg_flow::D8;
 use thalweg_noise::gradient::noise;
 
@@ -59,7 +59,7 @@ pub(super) fn smooth(
     window: &LocalWindow,
     world: CellRect<i64>,
     rect: CellRect<i64>,
-    origin: [i64; 2],
+    origin: Cell<i64>,
     in_balance: &Balance,
     Smooth { ground, slope, balance }: Smooth<'_>,
 ) {

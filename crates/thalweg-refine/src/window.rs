@@ -17,7 +17,7 @@ pub const MOST_CELLS: u64 = 1 << 28;
 pub struct Frame {
     /// World row and column of level 0's first cell. World metres count from the corner of cell (0, 0): the first of a terrain, the one in
     /// the middle of a world that has no end in sight.
-    pub first: [i64; 2],
+    pub first: Cell<i64>,
     /// Rows and columns of level 0. They may be more than any memory holds.
     pub cells: Size,
     /// Width of level 0's cells in metres.
@@ -46,14 +46,14 @@ impl Frame {
             let sides = format!("edges with {} and {} looped", SIDES[axis], SIDES[axis + 2]);
             return Err(Error::unsupported(sides, "are not supported by local levels; use open or closed edges"));
         }
-        Ok(Self { first: [0, 0], cells: grid.size, cell: grid.cell, edges: grid.edges, sea: grid.sea_level })
+        Ok(Self { first: Cell::new(0, 0), cells: grid.size, cell: grid.cell, edges: grid.edges, sea: grid.sea_level })
     }
 
     /// The finest level that it has, and what bounds it, in words.
     fn finest(&self) -> (u32, String) {
         let narrowest = (0..64).take_while(|level| self.width(level + 1) >= NARROWEST).count() as u32;
-        let ends = [0, 1].map(|axis| self.first[axis].saturating_add_unsigned(self.cells[axis] as u64));
-        let farthest = self.first.into_iter().chain(ends).map(i64::unsigned_abs).max().unwrap_or(0);
+        let CellRect { start, end } = self.world(0);
+        let farthest = [start.row, start.col, end.row, end.col].into_iter().map(i64::unsigned_abs).max().unwrap_or(0);
         // Rows are counted up to 2⁶⁰: twice as many, and what lies beyond a window's margin, are still whole numbers.
         let counted = (farthest | 1).leading_zeros().saturating_sub(4);
         if counted < narrowest {
@@ -83,14 +83,14 @@ impl Frame {
     pub fn world(&self, level: u32) -> CellRect<i64> {
         // More than can be counted are never worked on: [`Frame::check`] refuses such a level.
         let scaled = |n: i64| (i128::from(n) << level.min(63)).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-        let end = |axis: usize| self.first[axis].saturating_add_unsigned(self.cells[axis] as u64);
-        CellRect::from_corners(self.first.map(scaled), [end(0), end(1)].map(scaled))
+        let CellRect { start, end } = CellRect::new(self.first, self.cells);
+        CellRect::from_corners(start.map(scaled), end.map(scaled))
     }
 
-    /// Whether water leaves the world at a cell (world row and column) of a level, over an open edge.
-    pub fn is_rim(&self, level: u32, [row, col]: [i64; 2]) -> bool {
+    /// Returns true if water leaves the world at a world cell of a level, over an open edge.
+    pub fn is_rim(&self, level: u32, cell: Cell<i64>) -> bool {
         let CellRect { start: Cell { row: north, col: west }, end: Cell { row: south, col: east } } = self.world(level);
-        let at = [row == north, col == east - 1, row == south - 1, col == west];
+        let at = [cell.row == north, cell.col == east - 1, cell.row == south - 1, cell.col == west];
         at.into_iter().zip(self.edges).any(|(at, edge)| at && edge == Edge::Open)
     }
 
@@ -171,7 +171,7 @@ impl LocalWindow {
     /// When the rectangle is empty or not inside.
     pub fn part(&self, rect: CellRect<i64>) -> Result<Self> {
         check_window(rect, self.rect)?;
-        let start = [0, 1].map(|axis| (rect.start[axis] - self.rect.start[axis]) as usize);
+        let start = Cell::from_axes(|axis| (rect.start[axis] - self.rect.start[axis]) as usize);
         let window = CellRect::new(start, rect.size());
         Ok(Self {
             level: self.level,
@@ -220,15 +220,15 @@ impl LocalWindow {
                     ));
                 }
                 let Some(direction) = D8::from_code(code) else { continue };
-                let to = direction.neighbour_of([i as i64, j as i64]);
-                let on = [to[0] + self.rect.start[0], to[1] + self.rect.start[1]];
+                let to = direction.neighbour_of(Cell::new(i as i64, j as i64));
+                let on = Cell::from_axes(|axis| to[axis] + self.rect.start[axis]);
                 if !world.contains_cell(on) {
                     return Err(Error::value("receiver", format!("{code} {}", place()), "a cell of the world, or 8"));
                 }
                 if !self.rect.contains_cell(on) {
                     continue;
                 }
-                let to = (to[0] as usize, to[1] as usize);
+                let to = (to.row as usize, to.col as usize);
                 let lower = self.surface(to);
                 if lower > surface && lower.0 > sea {
                     let allowed = format!("{surface} or less (receivers are no higher)");

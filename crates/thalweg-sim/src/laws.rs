@@ -20,7 +20,7 @@ use crate::run::tiles;
 use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{ParamKind, Value};
 use thalweg_core::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, Mass, PROTECT, RAIN, VectorPart};
-use thalweg_core::{Edge, Error, Field, Grid, Height, Result, Terrain};
+use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_models::model::{Family, MassBalance, Model, Role, StepReach, Tick};
 
 /// Something that every model keeps.
@@ -250,7 +250,7 @@ fn rolled(terrain: &Terrain, by: [usize; 2]) -> Terrain {
         (name.clone(), layer.with_cells(cells))
     });
     let grid = &terrain.grid;
-    let origin = [0, 1].map(|axis| (grid.origin[axis] + by[axis] as i64) % grid.world[axis] as i64);
+    let origin = Cell::from_axes(|axis| (grid.origin[axis] + by[axis] as i64) % grid.world[axis] as i64);
     Terrain {
         grid: Grid { origin, ..grid.clone() },
         ground: field(&terrain.ground, by),

@@ -16,11 +16,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::recipe::{Beyond, Coarsest, Levels, LocalFrom, Recipe, Stage, When};
+use crate::recipe::{Beyond, Coarsest, Cut, Levels, LocalFrom, Recipe, Stage, When};
 use thalweg_core::base::memory;
 use thalweg_core::declare::params::ParamType;
 use thalweg_core::terrain::{CATCHMENT, LAKE, POOL, RECEIVER};
-use thalweg_core::{CellRect, Edge, Error, Extent, Grid, Height, Result, Size, Terrain};
+use thalweg_core::{Cell, CellRect, Edge, Error, Extent, Grid, Height, Result, Size, Terrain};
 use thalweg_models::model::{Blend, Family};
 use thalweg_render::products::resample::resample;
 
@@ -156,15 +156,15 @@ impl Recipe {
         // If the map is too large, its size is the one that was asked for.
         let map = Grid::new(size.map(|n| n << halvings), cell / f64::from(1u32 << halvings))?.size;
         let cut = self.cut();
-        if cut[0] >= map[1] || cut[1] >= map[0] {
+        if cut.cols >= map[1] || cut.rows >= map[0] {
             let allowed = format!("fewer than the map's {} columns and {} rows", map[1], map[0]);
-            return Err(Error::value("cut", format!("{cut:?}"), allowed));
+            return Err(Error::value("cut", format!("{:?}", <[usize; 2]>::from(cut)), allowed));
         }
         let margin = (self.margin() * size[0].min(size[1]) as f64).ceil() as usize;
         let global = halvings - self.local_levels()?.min(halvings);
         let level = |k: u32| {
             let mut grid = Grid::new(size.map(|n| (n + 2 * margin) << k), cell / f64::from(1u32 << k))?;
-            grid.first = [-((margin << k) as i64); 2];
+            grid.first = Cell::from_axes(|_| -((margin << k) as i64));
             grid.origin = grid.first;
             let grid = self.framed(grid)?;
             Ok(if k > global { self.map(&grid) } else { grid })
@@ -177,8 +177,8 @@ impl Recipe {
     /// The map that a level of the recipe holds: without its margin, and without what is cut away of the last level.
     pub(crate) fn map_window(&self, level: &Grid) -> Option<CellRect> {
         let mut window = level.map_window()?;
-        if self.cut() != [0, 0] && self.map_size().is_ok_and(|size| size == window.size()) {
-            let [cols, rows] = self.cut();
+        if self.cut() != Cut::NONE && self.map_size().is_ok_and(|size| size == window.size()) {
+            let Cut { cols, rows } = self.cut();
             let size = [window.rows().saturating_sub(rows).max(1), window.cols().saturating_sub(cols).max(1)];
             window = CellRect::new(window.start, size);
         }
@@ -196,10 +196,10 @@ impl Recipe {
     /// The grid of that map, open where something was taken away.
     pub fn map(&self, level: &Grid) -> Grid {
         let mut grid = self.map_window(level).map_or_else(|| level.clone(), |map| level.window(map));
-        let has_margin = level.first != [0, 0];
+        let has_margin = level.first != Cell::new(0, 0);
         let is_cut = [0, 1].map(|axis| !has_margin && grid.size[axis] < level.size[axis]);
         if has_margin || is_cut != [false; 2] {
-            (grid.origin, grid.first, grid.world) = ([0, 0], [0, 0], grid.size);
+            (grid.origin, grid.first, grid.world) = (Cell::new(0, 0), Cell::new(0, 0), grid.size);
             let sides = [has_margin, has_margin || is_cut[1], has_margin || is_cut[0], has_margin];
             for (edge, _) in grid.edges.iter_mut().zip(sides).filter(|(_, opens)| *opens) {
                 *edge = Edge::Open;
@@ -373,7 +373,7 @@ impl Recipe {
                     passes[number] += 1;
                 }
             }
-            if (self.margin() > 0.0 || self.cut() != [0, 0]) && level + 1 == counts[0] {
+            if (self.margin() > 0.0 || self.cut() != Cut::NONE) && level + 1 == counts[0] {
                 turns.push(Turn { level, stage: None, trims: true, pass: 0 });
             }
         }

@@ -86,7 +86,7 @@ impl Terrain {
     /// World row and column of the first cell.
     #[wasm_bindgen(getter)]
     pub fn origin(&self) -> Vec<f64> {
-        self.land.grid.origin.map(|cell| cell as f64).to_vec()
+        <[f64; 2]>::from(self.land.grid.origin.map(|cell| cell as f64)).to_vec()
     }
 
     /// Sea level in metres.

@@ -3,7 +3,7 @@
 use js_sys::{Function, Uint8Array};
 use serde_json::json;
 use thalweg_core::terrain::{CATCHMENT, Cells, RECEIVER};
-use thalweg_core::{CellRect, Error};
+use thalweg_core::{CellRect, Error, Point};
 use thalweg_export::world_files::{WebTiles, terrain_of_window, tile_rect};
 use thalweg_render::web::{Encoding, MapTile};
 use thalweg_sim::world::TILE;
@@ -50,7 +50,7 @@ impl World {
 
     /// The tile of a level that holds a place in world metres, eastward and southward.
     pub fn tile(&self, level: u32, x: f64, y: f64, progress: Option<Function>) -> Result<Terrain> {
-        let rect = tile_rect(&self.world, level, [x, y])?;
+        let rect = tile_rect(&self.world, level, Point { x, y })?;
         self.window(level, rect, progress.as_ref())
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use thalweg::prelude::*;
+use thalweg::terrain::Point;
 use thalweg::world::{LocalWindow, Wanted};
 
 /// Tiles that are asked for together.
@@ -27,22 +28,22 @@ fn main() -> Result<()> {
     })?;
 
     let extent = world.frame().width(0) * recipe.cells as f64;
-    let mut shown: BTreeMap<(u32, [i64; 2]), Arc<LocalWindow>> = BTreeMap::new();
+    let mut shown: BTreeMap<(u32, Cell<i64>), Arc<LocalWindow>> = BTreeMap::new();
     for frame in 0..frames {
         // Along a straight line, a tile of the finest level in three frames.
         let step = world.frame().width(finest) * world.tile_side() as f64 / 3.0;
-        let camera = [0.4 * extent + step * f64::from(frame), 0.6 * extent];
+        let camera = Point::new(0.4 * extent + step * f64::from(frame), 0.6 * extent);
         let wanted = world.around(camera, extent, finest, 0.5)?;
         let clock = Instant::now();
         let new: Vec<Wanted> = wanted.iter().filter(|w| !shown.contains_key(&(w.level, w.tile))).copied().collect();
         // Near ones first, a few of a level at a time: a frame may be drawn after each handful.
         for group in new.chunk_by(|a, b| a.level == b.level).flat_map(|level| level.chunks(AT_ONCE)) {
-            let tiles: Vec<[i64; 2]> = group.iter().map(|wanted| wanted.tile).collect();
+            let tiles: Vec<Cell<i64>> = group.iter().map(|wanted| wanted.tile).collect();
             let made = world.tiles(group[0].level, &tiles)?;
             shown.extend(tiles.into_iter().zip(made).map(|(tile, window)| ((group[0].level, tile), window)));
         }
         shown.retain(|key, _| wanted.iter().any(|w| (w.level, w.tile) == *key));
-        let height = world.height_at(camera[0], camera[1], finest)?;
+        let height = world.height_at(camera.x, camera.y, finest)?;
         println!(
             "frame {frame}: {} tiles, {} new, ground {height:.1} m; {:.0} ms, {} MiB kept",
             wanted.len(),

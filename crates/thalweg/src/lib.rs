@@ -273,7 +273,7 @@ pub mod recipe {
     pub use thalweg_sim::recipe::strokes::{Stroke, Tool};
     pub use thalweg_sim::recipe::tables::Tables;
     pub use thalweg_sim::recipe::{
-        Beyond, Coarsest, From, LayerSource, Levels, LocalFrom, Recipe, Scatter, Stage, Start, When, WorldPlace,
+        Beyond, Coarsest, Cut, From, LayerSource, Levels, LocalFrom, Recipe, Scatter, Stage, Start, When, WorldPlace,
         recipe_schema,
     };
     pub use thalweg_sim::run::checkpoint::{Snapshot, is_checkpoint};

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
+use thalweg_core::Point;
 
-use super::values::{pixels, recipes, seed, two_numbers};
+use super::values::{pixels, point, recipes, seed};
 
 /// `explore`.
 #[derive(Args)]
@@ -24,8 +25,8 @@ pub struct Explore {
     #[arg(long, value_name = "N", value_parser = seed())]
     pub seed: Option<u64>,
     /// The place looked at, in world metres east and south [default: the middle].
-    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), allow_hyphen_values = true)]
-    pub at: Option<[f64; 2]>,
+    #[arg(long, value_name = "X,Y", value_parser = point, allow_hyphen_values = true)]
+    pub at: Option<Point>,
     /// How far away from it the eye is, in metres [default: the whole world is seen].
     #[arg(long, value_name = "M")]
     pub distance: Option<f32>,

@@ -241,6 +241,11 @@ fn numbers<const N: usize>(
     }
 }
 
+/// A place in the world's metres, eastward and southward.
+pub fn point(text: &str) -> Result<thalweg_core::Point, String> {
+    two_numbers("X,Y")(text).map(Into::into)
+}
+
 pub fn four_numbers(text: &str) -> Result<[f64; 4], String> {
     let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let numbers = numbers.and_then(|n| <[f64; 4]>::try_from(n).ok()).filter(|n| n.iter().all(|x| x.is_finite()));

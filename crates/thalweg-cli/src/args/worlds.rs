@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use thalweg_core::Point;
 
 use super::shared::VoiceArgs;
-use super::values::{recipes, seed, threads, two_numbers};
+use super::values::{point, recipes, seed, threads};
 
 /// Which world.
 #[derive(Args)]
@@ -33,8 +34,8 @@ pub struct Tile {
     #[arg(long, value_name = "L", default_value = "0")]
     pub level: u32,
     /// A place on the tile, in the world's metres eastward and southward.
-    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), allow_hyphen_values = true)]
-    pub at: [f64; 2],
+    #[arg(long, value_name = "X,Y", value_parser = point, allow_hyphen_values = true)]
+    pub at: Point,
     /// Cells of the tile's side; the first tile begins at the world's origin.
     #[arg(long, value_name = "N", default_value = "512")]
     pub size: usize,

@@ -49,9 +49,9 @@ pub fn explore(args: &Explore, voice: Voice) -> Result<ExitCode> {
 /// Where the eye stands.
 fn stand(args: &Explore, world: &World) -> Result<Stand> {
     let mut stand = Stand::whole(world.frame());
-    if let Some([x, y]) = args.at {
-        world.cell_at(0, x, y)?;
-        stand.place = [x, y];
+    if let Some(place) = args.at {
+        world.cell_at(0, place.x, place.y)?;
+        stand.place = place;
     }
     (stand.camera.azimuth, stand.camera.elevation) = (args.azimuth, args.elevation);
     stand.camera.distance = args.distance.unwrap_or(stand.camera.distance);

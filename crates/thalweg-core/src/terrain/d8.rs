@@ -115,11 +115,11 @@ impl D8 {
         Self::OFFSETS[self.index()]
     }
 
-    /// The neighbour (row, column) of a cell of an unbounded world.
+    /// The neighbour of a cell of an unbounded world.
     #[inline(always)]
-    pub const fn neighbour_of(self, [row, col]: [i64; 2]) -> [i64; 2] {
+    pub const fn neighbour_of(self, cell: Cell<i64>) -> Cell<i64> {
         let [down, right] = self.offset();
-        [row + down as i64, col + right as i64]
+        Cell { row: cell.row + down as i64, col: cell.col + right as i64 }
     }
 
     /// The direction from the neighbour back to the cell.
@@ -255,7 +255,8 @@ mod tests {
             assert_eq!(direction.distance(), distance);
             assert_eq!(direction.distance_f32(), distance as f32);
             assert_eq!(D8::INVERSE_DISTANCES_F32[k % 2], (1.0 / distance) as f32);
-            assert_eq!(direction.neighbour_of([-3, 7]), [-3 + down as i64, 7 + right as i64]);
+            let neighbour = direction.neighbour_of(Cell::new(-3, 7));
+            assert_eq!(neighbour, Cell::new(-3 + down as i64, 7 + right as i64));
             // A step clockwise, y south: the cross product of successive offsets is positive.
             let [next_down, next_right] = D8::ALL[(k + 1) % 8].offset();
             assert!(right * next_down - down * next_right > 0);

@@ -148,11 +148,12 @@ pub struct Grid {
     /// Side of a square cell in metres.
     pub cell: f64,
     /// World row and column of this window's first cell.
-    pub origin: [i64; 2],
+    pub origin: Cell<i64>,
     /// Rows and columns of the whole world.
     pub world: Size,
-    /// World row and column of the world's own first cell: below zero where it has a margin round the map, whose first cell is [0, 0].
-    pub first: [i64; 2],
+    /// World row and column of the world's own first cell: below zero where it has a margin around the map, whose first
+    /// cell is that of row 0 and column 0.
+    pub first: Cell<i64>,
     /// What happens at its sides: north, east, south, west.
     pub edges: Edges,
     /// Level of the sea, under which lower ground lies; `None` where there is no sea.
@@ -197,9 +198,9 @@ impl Grid {
         Ok(Self {
             size,
             cell,
-            origin: [0, 0],
+            origin: Cell::new(0, 0),
             world: size,
-            first: [0, 0],
+            first: Cell::new(0, 0),
             edges: Edges::default(),
             sea_level: None,
             georeference: None,
@@ -280,7 +281,7 @@ impl Grid {
     pub fn map_window(&self) -> Option<CellRect> {
         let start = self.origin.map(|origin| usize::try_from(-origin).ok());
         let size = [0, 1].map(|axis| usize::try_from(self.world[axis] as i64 + 2 * self.first[axis]).ok());
-        let ([Some(top), Some(left)], [Some(rows), Some(cols)]) = (start, size) else { return None };
+        let (Cell { row: Some(top), col: Some(left) }, [Some(rows), Some(cols)]) = (start, size) else { return None };
         let holds = top + rows <= self.size[0] && left + cols <= self.size[1];
         holds.then_some(CellRect::new([top, left], [rows, cols]))
     }
@@ -353,9 +354,9 @@ impl Grid {
     }
 
     /// Rows and columns from the world's own first cell to this window's.
-    pub fn in_world(&self) -> [usize; 2] {
+    pub fn in_world(&self) -> Cell {
         let cell = self.world_cell(0, 0);
-        [0, 1].map(|axis| cell[axis].saturating_sub(self.first[axis]).max(0) as usize)
+        Cell::from_axes(|axis| cell[axis].saturating_sub(self.first[axis]).max(0) as usize)
     }
 
     /// The same land as a map that ends at its sides: what was looped is open. For lines and pictures, which end there.
@@ -379,7 +380,7 @@ impl Grid {
     pub fn window(&self, window: CellRect) -> Self {
         Self {
             size: window.size(),
-            origin: [self.origin[0] + window.start[0] as i64, self.origin[1] + window.start[1] as i64],
+            origin: Cell::from_axes(|axis| self.origin[axis] + window.start[axis] as i64),
             ..self.clone()
         }
     }

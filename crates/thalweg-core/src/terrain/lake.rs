@@ -48,8 +48,9 @@ impl LakeRaster {
         Self { id: Field::new(size, 0), level: Field::new(size, Height::ZERO) }
     }
 
-    /// Copies the cells `from` of another raster here, from row and column `to` on.
-    pub fn paste(&mut self, part: &Self, from: CellRect, to: Size) {
+    /// Copies the cells `from` of another raster here, the first of them to the cell `to`.
+    pub fn paste(&mut self, part: &Self, from: CellRect, to: impl Into<Cell>) {
+        let to = to.into();
         self.id.paste(&part.id, from, to);
         self.level.paste(&part.level, from, to);
     }

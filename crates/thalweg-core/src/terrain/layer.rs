@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CellRect, Field, Height, Size};
+use crate::{Cell, CellRect, Field, Height, Size};
 
 /// The cells of a layer, by type.
 #[derive(Debug, Clone, PartialEq)]
@@ -322,8 +322,8 @@ impl Cells {
         }
     }
 
-    /// Writes window `from` of `part` here from row and column `to` on, where it must fit in; nothing if the types differ.
-    pub fn paste(&mut self, part: &Self, from: CellRect, to: [usize; 2]) {
+    /// Writes window `from` of `part` here from cell `to` on, where it must fit in; does nothing if the types differ.
+    pub fn paste(&mut self, part: &Self, from: CellRect, to: Cell) {
         match (self, part) {
             (Self::Height(a), Self::Height(b)) => a.paste(b, from, to),
             (Self::Float(a), Self::Float(b)) => a.paste(b, from, to),

@@ -4,7 +4,7 @@ use super::layout::{ExportLayout, ExportTiles};
 use super::target::{ExportTarget, Numbering};
 use thalweg_core::Extent;
 use thalweg_core::{Error, Result};
-use thalweg_sim::recipe::{Beyond, Coarsest, Recipe};
+use thalweg_sim::recipe::{Beyond, Coarsest, Cut, Recipe};
 
 /// Gives a recipe the extent, and the [`cut`](Recipe::cut), with which its world has a size that the program takes, the nearest to
 /// what it has. Its cells, and those of its levels, stay as wide as they are. Where the program takes any size, nothing is changed.
@@ -30,7 +30,7 @@ pub fn fit_recipe(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     let cell = width.max(height) / recipe.cells.max(1) as f64;
     let near = [height, width].map(|side| ((side / cell).round() as usize).max(2));
     let want = ExportLayout::choose(target, near, ExportTiles::Whole, None, None)?.total();
-    if want == near && recipe.cut() == [0, 0] {
+    if want == near && recipe.cut() == Cut::NONE {
         return Ok(());
     }
     // As many levels as it would have, of whole cells of the coarsest.
@@ -40,7 +40,7 @@ pub fn fit_recipe(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     let mut fitted = recipe.clone();
     fitted.cells = long;
     fitted.set_extent([whole[1], whole[0]].map(|n| n as f64 * cell))?;
-    fitted.set_cut([whole[1] - want[1], whole[0] - want[0]])?;
+    fitted.set_cut(Cut { cols: whole[1] - want[1], rows: whole[0] - want[0] })?;
     fitted.set_coarsest(if halvings > 0 { Coarsest::Cells(long >> halvings) } else { Coarsest::None })?;
     fitted.grids()?;
     *recipe = fitted;
@@ -91,7 +91,10 @@ mod tests {
                     let map = recipe.map(last).size;
                     let of = format!("{} {} {cells}: {map:?}", preset.name, target.name);
                     assert!(is_exact(target, map), "{of}");
-                    assert!(recipe.cut().iter().all(|cut| cut << 1 < 2 << (grids.len() - 1)), "{of}");
+                    assert!(
+                        <[usize; 2]>::from(recipe.cut()).iter().all(|cut| cut << 1 < 2 << (grids.len() - 1)),
+                        "{of}"
+                    );
                     // Where the recipe as it is comes to its cells, all levels have cells of the same width.
                     let Ok(before) = asked.grids() else { continue };
                     let off = |a: f64, b: f64| (a / b - 1.0).abs() > 1e-12;
@@ -134,7 +137,7 @@ mod tests {
             assert!(is_exact(target, size) && size[0].max(size[1]) == 253, "{size:?}");
             // The corner is that of the world that nothing is cut of.
             let mut whole = recipe;
-            whole.set_cut([0, 0]).unwrap();
+            whole.set_cut(Cut::NONE).unwrap();
             let mut whole = Run::new(whole).unwrap();
             while whole.step().unwrap().is_some() {}
             let window = CellRect::new([0, 0], size);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::world_files::tile::terrain_of_window;
 use thalweg_core::base::names::shown;
-use thalweg_core::{CellRect, Error, Result};
+use thalweg_core::{Cell, CellRect, Error, Result};
 use thalweg_io::atomic::write_text;
 use thalweg_io::plain::read_text;
 use thalweg_io::{SampleType, Samples, SaveOptions, output, save, save_samples};
@@ -81,8 +81,9 @@ impl TileFolder {
         Ok(())
     }
 
-    /// Its tiles, written or not: level, and row and column, from coarse to fine; on a level neighbours stand near one another.
-    pub fn tiles(&self) -> impl Iterator<Item = (u32, [i64; 2])> + '_ {
+    /// Its tiles, written or not, each by its level and its row and column among the level's tiles. They come from
+    /// coarse to fine, and on a level neighbours come soon after one another.
+    pub fn tiles(&self) -> impl Iterator<Item = (u32, Cell<i64>)> + '_ {
         (0..).zip(&self.rects).flat_map(|(level, rect)| along_z(*rect).map(move |tile| (level, tile)))
     }
 
@@ -91,8 +92,8 @@ impl TileFolder {
         self.rects.iter().map(|rect| rect.size().iter().map(|n| *n as u64).product::<u64>()).sum()
     }
 
-    /// Whether a tile is written: its heights come last.
-    pub fn has(&self, level: u32, tile: [i64; 2]) -> bool {
+    /// Returns true if a tile is written: its heights come last.
+    pub fn has(&self, level: u32, tile: Cell<i64>) -> bool {
         self.path(level, tile, "").exists()
     }
 
@@ -100,16 +101,16 @@ impl TileFolder {
     ///
     /// # Errors
     /// As [`World::tiles`]; a file that cannot be written.
-    pub fn write(&self, level: u32, tiles: &[[i64; 2]]) -> Result<()> {
+    pub fn write(&self, level: u32, tiles: &[Cell<i64>]) -> Result<()> {
         let windows = self.world.tiles(level, tiles)?;
         tiles.iter().zip(windows).try_for_each(|(tile, window)| self.save(level, *tile, &window))
     }
 
-    fn path(&self, level: u32, [row, col]: [i64; 2], layer: &str) -> PathBuf {
+    fn path(&self, level: u32, Cell { row, col }: Cell<i64>, layer: &str) -> PathBuf {
         self.folder.join(level.to_string()).join(col.to_string()).join(format!("{row}{layer}.tif"))
     }
 
-    fn save(&self, level: u32, tile: [i64; 2], window: &LocalWindow) -> Result<()> {
+    fn save(&self, level: u32, tile: Cell<i64>, window: &LocalWindow) -> Result<()> {
         let path = |layer: &str| self.path(level, tile, layer);
         let height = path("");
         let folder = height.parent().unwrap_or(&self.folder);
@@ -184,10 +185,8 @@ fn rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>>> {
                 CellRect::from_corners(world.cell_at(level, west, north)?, end.map(|x| x + 1))
             }
         };
-        let rect = CellRect::from_corners(
-            world.tile_of(cells.start.into()),
-            world.tile_of(cells.end.map(|x| x - 1).into()).map(|x| x + 1),
-        );
+        let last = world.tile_of(cells.end.map(|x| x - 1));
+        let rect = CellRect::from_corners(world.tile_of(cells.start), last.map(|x| x + 1));
         let [rows, cols] = rect.size().map(|n| n as u64);
         count = rows.checked_mul(cols).and_then(|here| count.checked_add(here)).unwrap_or(u64::MAX);
         if count > MOST {
@@ -200,11 +199,11 @@ fn rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>>> {
 }
 
 /// The tiles of a rectangle along a Z curve: what their coarser levels hold is still in the cache for the next.
-fn along_z(rect: CellRect<i64>) -> impl Iterator<Item = [i64; 2]> {
+fn along_z(rect: CellRect<i64>) -> impl Iterator<Item = Cell<i64>> {
     let side = rect.size().into_iter().max().unwrap_or(0).next_power_of_two() as u64;
     let odd = |n: u64| (0..32).fold(0i64, |sum, bit| sum | (((n >> (2 * bit)) & 1) << bit) as i64);
     (0..side * side)
-        .map(move |n| [rect.start[0] + odd(n >> 1), rect.start[1] + odd(n)])
+        .map(move |n| Cell::new(rect.start.row + odd(n >> 1), rect.start.col + odd(n)))
         .filter(move |tile| (0..2).all(|axis| tile[axis] < rect.end[axis]))
 }
 

@@ -30,12 +30,12 @@ const GROWN: [&str; 2] = ["trees.csv", "trees.geojson"];
 /// Least catchment of rivers that are written, in cells: a tile of 512 cells then has some hundred of them.
 const RIVER_CELLS: f64 = 400.0;
 
-/// The cells of a world's tile of a level that holds a place in world metres eastward and southward.
+/// The cells of the tile of a level that holds a place.
 ///
 /// # Errors
 /// A level or a place that the world does not have.
-pub fn tile_rect(world: &World, level: u32, [x, y]: [f64; 2]) -> Result<CellRect<i64>> {
-    Ok(world.rect_of(level, world.tile_of(world.cell_at(level, x, y)?)))
+pub fn tile_rect(world: &World, level: u32, place: Point) -> Result<CellRect<i64>> {
+    Ok(world.rect_of(level, world.tile_of(world.cell_at(level, place.x, place.y)?)))
 }
 
 /// Whether a tile's files may come into a folder, which is made: none of them is another work's.
@@ -65,7 +65,7 @@ pub fn check_folder(folder: &Path) -> Result<()> {
 pub fn terrain_of_window(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terrain> {
     let size = window.size();
     let mut grid = Grid::new(size, frame.width(window.level))?;
-    (grid.origin, grid.edges, grid.sea_level) = (window.rect.start.into(), frame.edges, frame.sea);
+    (grid.origin, grid.edges, grid.sea_level) = (window.rect.start, frame.edges, frame.sea);
     let mut terrain = Terrain::from_ground(grid, window.ground.clone())?;
     terrain.insert(&DISCHARGE, Cells::Float(window.discharge(frame, runoff)))?;
     Ok(terrain)

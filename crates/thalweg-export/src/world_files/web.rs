@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use thalweg_core::{CellRect, Field, Result};
+use thalweg_core::{Cell, CellRect, Field, Result};
 use thalweg_render::web::{
     Encoding, MAP_LAYERS, MOST_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile, PAGE, SIDE, TileHeights, pixel,
 };
@@ -100,12 +100,12 @@ impl WebTiles {
     pub fn describe(&self, base: &str) -> Value {
         // As far as the map goes: a world without end has more.
         let (half, width) = (pixel(0) * SIDE as f64 / 2.0, self.land.width(0));
-        let corner = |cell: [i64; 2]| {
-            let [south, east] = cell.map(|x| (x as f64 * width).clamp(-half, half));
+        let corner = |cell: Cell<i64>| {
+            let Cell { row: south, col: east } = cell.map(|x| (x as f64 * width).clamp(-half, half));
             MapPlace::plane().degrees([east, south]).map(f64::to_degrees)
         };
         let CellRect { start, end } = self.land.cells(0);
-        let ([west, north], [east, south]) = (corner(start.into()), corner(end.into()));
+        let ([west, north], [east, south]) = (corner(start), corner(end));
         let page = MapPage {
             name: self.name.clone(),
             about: "An invented world: its origin lies at 0° N 0° E, and no degree of it means a place on Earth."

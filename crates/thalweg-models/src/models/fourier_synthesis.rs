@@ -96,8 +96,8 @@ impl FourierSynthesis {
     /// Elevation in metres of the window's cells.
     fn surface(&self, grid: &Grid, key: Key) -> Field<f32> {
         // Where a looped world's window begins with another cell than the world, it is the world rolled.
-        if grid.topology().is_looped() && grid.origin != [0, 0] && grid.size == grid.world {
-            let whole = self.surface(&Grid { origin: [0, 0], ..grid.clone() }, key);
+        if grid.topology().is_looped() && grid.origin != Cell::new(0, 0) && grid.size == grid.world {
+            let whole = self.surface(&Grid { origin: Cell::new(0, 0), ..grid.clone() }, key);
             return Field::generate(grid.size, |i, j| {
                 let Cell { row, col } = grid.world_cell(i, j).map(|line| line as usize);
                 whole[(row, col)]

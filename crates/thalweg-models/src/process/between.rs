@@ -26,11 +26,12 @@ fn spot(fine: &Grid, coarse: &Grid, cell: usize, axis: usize) -> (usize, usize, 
 mod tests {
     use super::*;
     use crate::process::coarse;
+    use thalweg_core::Cell;
 
     #[test]
     fn a_plane_stays_one() {
         let mut fine = Grid::new([40, 24], 10.0).unwrap();
-        fine.origin = [3, -5];
+        fine.origin = Cell::new(3, -5);
         let coarse = coarse::grid(&fine, 4);
         let plane = |grid: &Grid| Field::generate(grid.size, |i, j| (2.0 * grid.y(i) - grid.x(j)) as f32);
         let (got, expected) = (between(&plane(&coarse), &coarse, &fine), plane(&fine));

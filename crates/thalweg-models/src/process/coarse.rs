@@ -301,9 +301,9 @@ impl Spline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::CellRect;
     use thalweg_core::base::rng::Key;
     use thalweg_core::terrain::PROTECT;
+    use thalweg_core::{Cell, CellRect};
 
     fn terrain(size: [usize; 2]) -> Terrain {
         let key = Key::new(5, "coarse");
@@ -354,7 +354,7 @@ mod tests {
         let part = whole.window(CellRect::new([10, 22], [40, 40]));
         let (all, some) = (reduced(&whole, 8), reduced(&part, 8));
         // Block row 2 begins at world row 16, which is row 6 of the window and in its second block.
-        assert_eq!(some.grid.origin, [1, 2]);
+        assert_eq!(some.grid.origin, Cell::new(1, 2));
         assert_eq!(some.ground[(1, 1)], all.ground[(2, 3)]);
     }
 

@@ -248,7 +248,7 @@ struct Layout {
 impl Layout {
     fn new(grid: &Grid, halo: usize, margin: usize) -> Self {
         let side = tile_side(halo);
-        let origin = Cell::from(grid.origin);
+        let origin = grid.origin;
         let first = origin.map(|o| o.div_euclid(side as i64));
         let last = [0, 1].map(|a| (grid.origin[a] + grid.size[a] as i64 - 1).div_euclid(side as i64));
         let count = [0, 1].map(|a| (last[a] - first[a] + 1) as usize);

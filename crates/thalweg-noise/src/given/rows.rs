@@ -183,12 +183,12 @@ pub fn cells(table_name: &str, table: &Table, grid: &Grid) -> Result<Vec<Cell>> 
 #[cfg(test)]
 mod tests {
     use crate::given::springs::{Spring, table};
-    use thalweg_core::Grid;
+    use thalweg_core::{Cell, Grid};
 
     #[test]
     fn a_margin_has_places_on_all_sides() {
         // A map of 6 × 8 cells in a margin of two.
-        let grid = Grid { first: [-2, -2], origin: [-2, -2], ..Grid::new([10, 12], 10.0).unwrap() };
+        let grid = Grid { first: Cell::new(-2, -2), origin: Cell::new(-2, -2), ..Grid::new([10, 12], 10.0).unwrap() };
         let placed = |x: f64, y: f64| table(&[Spring { x, y, rate: 1.0 }], &grid);
         for (x, y, cell) in [(-20.0, -11.0, [-2, -2]), (-0.5, 30.0, [3, -1]), (99.0, 79.0, [7, 9])] {
             let table = placed(x, y).unwrap();

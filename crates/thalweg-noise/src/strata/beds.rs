@@ -151,7 +151,7 @@ impl StandingBeds {
         let centre = |k: i64| (k as f64 + 0.5) * width;
         // The lattice's cells about the window's, their centres on both sides.
         let lattice = |metres: f64| metres / self.cell - 0.5;
-        let from = [0, 1].map(|axis| lattice(centre(first[axis])).floor() as i64);
+        let from = Cell::from_axes(|axis| lattice(centre(first[axis])).floor() as i64);
         let to = [0, 1].map(|axis| lattice(centre(first[axis] + size[axis] as i64 - 1)).floor() as i64 + 2);
         let count = [0, 1].map(|axis| (to[axis] - from[axis]) as usize);
         let grid = Grid {
@@ -159,7 +159,7 @@ impl StandingBeds {
             cell: self.cell,
             origin: from,
             world: count,
-            first: [0, 0],
+            first: Cell::new(0, 0),
             edges: Default::default(),
             sea_level: None,
             georeference: None,

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use thalweg_core::terrain::filter::{Axis, Kernel, filter, touched};
 use thalweg_core::terrain::{Cells, Layer};
-use thalweg_core::{CellRect, Error, Field, Georeference, Grid, Height, Result, Size, Terrain};
+use thalweg_core::{Cell, CellRect, Error, Field, Georeference, Grid, Height, Result, Size, Terrain};
 
 /// The terrain with `size` samples (rows, columns) over the same extent between its corner samples. More samples are interpolated
 /// (ground bicubic, layers linear), fewer low-passed; planes stay planes exactly. Whole numbers of layers are rounded.
@@ -184,7 +184,7 @@ pub fn cropped_grid(old: &Grid, window: CellRect) -> Result<Grid> {
         return Err(Error::value("window", value, format!("at least 1 × 1 within {}", shown(old.size))));
     }
     let georeference = moved(old, window.start.map(|k| k as f64).into(), [1.0; 2]);
-    Ok(Grid { georeference, origin: [0, 0], world: window.size(), ..old.window(window) })
+    Ok(Grid { georeference, origin: Cell::new(0, 0), world: window.size(), ..old.window(window) })
 }
 
 /// Rows × columns, as said in messages.
@@ -407,7 +407,7 @@ mod tests {
         let columns = vec![("row".into(), "1".into(), ints([6, 1])), ("column".into(), "1".into(), ints([11, 1]))];
         terrain.tables.insert("things".into(), Table { columns });
         let part = crop(&terrain, CellRect::new([5, 10], [4, 6])).unwrap();
-        assert_eq!((part.grid.origin, part.grid.world, part.grid.size), ([0, 0], [4, 6], [4, 6]));
+        assert_eq!((part.grid.origin, part.grid.world, part.grid.size), (Cell::new(0, 0), [4, 6], [4, 6]));
         assert_eq!(part.ground[(1, 2)], terrain.ground[(6, 12)]);
         assert_eq!(place(&part, 1, 2), place(&terrain, 6, 12));
         assert_eq!(

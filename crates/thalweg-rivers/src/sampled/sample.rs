@@ -215,7 +215,7 @@ mod tests {
             let places = |grid: &Grid| {
                 let ground = hill(grid);
                 let land = Land { grid, ground: &ground, nodata: None, outlets: &[] };
-                let [y, x] = grid.origin.map(|n| n as f64 * grid.cell);
+                let Cell { row: y, col: x } = grid.origin.map(|n| n as f64 * grid.cell);
                 let points = points(&Site::of(land), &sampling, Key::new(5, "points")).points.place;
                 points.into_iter().map(|p| Cell::new(p.y + y, p.x + x)).collect::<Vec<_>>()
             };

@@ -66,7 +66,7 @@ pub use levels::{Beyond, Coarsest, LocalFrom, When};
 pub use scatter::Scatter;
 pub use source::{From, LayerSource};
 pub use stage::{ModelAt, Stage};
-pub use start::{Levels, Start};
+pub use start::{Cut, Levels, Start};
 pub use text::{RECIPE_FILE, SCHEMA_FILE, recipe_schema};
 
 /// The largest number of stages accepted.

@@ -38,8 +38,8 @@ pub enum Start {
         /// Width of the margin that is built around the extent and cut away in the end, as a share of the extent's shorter
         /// side, 0 to 1.
         margin: f64,
-        /// Columns and rows that are cut away in the end, at the eastern and the southern side.
-        cut: [usize; 2],
+        /// The cells that are cut away in the end.
+        cut: Cut,
         /// The position on Earth, if it has one.
         place: Option<WorldPlace>,
     },
@@ -72,12 +72,40 @@ pub struct Levels {
     pub beyond: Beyond,
 }
 
+/// How many of the last columns and rows of a world are cut away in the end, at its eastern and its southern side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cut {
+    /// Columns that are cut away, at the eastern side.
+    pub cols: usize,
+    /// Rows that are cut away, at the southern side.
+    pub rows: usize,
+}
+
+impl Cut {
+    /// Nothing is cut away.
+    pub const NONE: Self = Self { cols: 0, rows: 0 };
+}
+
+impl From<[usize; 2]> for Cut {
+    /// From columns and rows, in this order, as recipes write them.
+    fn from([cols, rows]: [usize; 2]) -> Self {
+        Self { cols, rows }
+    }
+}
+
+impl From<Cut> for [usize; 2] {
+    /// Columns and rows, in this order.
+    fn from(cut: Cut) -> Self {
+        [cut.cols, cut.rows]
+    }
+}
+
 impl Start {
     /// A synthetic start of this extent, on one level and with neither margin, cut nor position on Earth.
     pub fn synthetic(extent: impl Into<Extent>) -> Self {
         let extent = extent.into();
         let levels = Levels { coarsest: Coarsest::None, beyond: Beyond::Global };
-        Self::Synthetic { extent, levels, margin: 0.0, cut: [0, 0], place: None }
+        Self::Synthetic { extent, levels, margin: 0.0, cut: Cut::NONE, place: None }
     }
 
     fn extent_mut(&mut self) -> Option<&mut Extent> {
@@ -216,18 +244,18 @@ impl Recipe {
             .ok_or_else(|| self.only_with_extent("margin", "nothing is known around an elevation model"))
     }
 
-    /// Columns and rows that are cut away in the end, at the eastern and the southern side.
-    pub fn cut(&self) -> [usize; 2] {
-        if let Start::Synthetic { cut, .. } = self.start { cut } else { [0, 0] }
+    /// The columns and rows that are cut away in the end, at the eastern and the southern side.
+    pub fn cut(&self) -> Cut {
+        if let Start::Synthetic { cut, .. } = self.start { cut } else { Cut::NONE }
     }
 
     /// Sets the columns and rows that are cut away in the end.
     ///
     /// # Errors
     /// When the recipe has no extent, or is one of continents.
-    pub fn set_cut(&mut self, cut: [usize; 2]) -> Result<()> {
+    pub fn set_cut(&mut self, cut: Cut) -> Result<()> {
         let slot = if let Start::Synthetic { cut, .. } = &mut self.start { Some(cut) } else { None };
-        is_put(slot, cut, [0, 0])
+        is_put(slot, cut, Cut::NONE)
             .then_some(())
             .ok_or_else(|| self.only_with_extent("cut", "crop the elevation model instead"))
     }
@@ -266,7 +294,7 @@ impl Recipe {
     pub fn set_continents(&mut self, scatter: Scatter) -> Result<()> {
         let (extent, levels, place) = match self.start {
             Start::Continents { extent, levels, place, .. } => (extent, levels, place),
-            Start::Synthetic { extent, levels, margin: 0.0, cut: [0, 0], place } => (extent, levels, place),
+            Start::Synthetic { extent, levels, margin: 0.0, cut: Cut::NONE, place } => (extent, levels, place),
             Start::Synthetic { margin, .. } => {
                 return Err(not_of_continents(if margin == 0.0 { "cut" } else { "margin" }));
             }

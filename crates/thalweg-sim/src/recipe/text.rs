@@ -8,7 +8,7 @@ use crate::recipe::laid::Laid;
 use crate::recipe::levels::{BeyondGlobal, CELLS, FirstLevel, GlobalLevel};
 use crate::recipe::scatter::Scattered;
 use crate::recipe::{
-    Beyond, Coarsest, From, LocalFrom, MAX_STAGES, Recipe, Scatter, Stage, Start, WorldPlace, start, strokes,
+    Beyond, Coarsest, Cut, From, LocalFrom, MAX_STAGES, Recipe, Scatter, Stage, Start, WorldPlace, start, strokes,
 };
 use crate::sketch::PathOrLines;
 use thalweg_core::base::memory;
@@ -134,8 +134,8 @@ const KEYS: [Key<Recipe>; 19] = [
     .rare(),
     start_key!(
         "cut",
-        [usize; 2],
         Cut,
+        ColumnsAndRows,
         |recipe| Some(recipe.cut()),
         Recipe::set_cut,
         "Columns and rows that are cut away in the end, at the eastern and the southern side: engines take sizes that levels do not come to."
@@ -191,21 +191,21 @@ impl Form<u64> for Seed {
     }
 }
 
-/// How columns and rows that are cut away stand in a recipe.
-struct Cut;
+/// How a recipe writes the columns and rows that are cut away.
+struct ColumnsAndRows;
 
-impl Form<[usize; 2]> for Cut {
-    fn read(&self, name: &str, value: &toml::Value) -> Result<[usize; 2]> {
+impl Form<Cut> for ColumnsAndRows {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<Cut> {
         let count = |value: &toml::Value| usize::try_from(value.as_integer()?).ok().filter(|n| *n <= MOST_CUT);
         let found = match value.as_array().map(Vec::as_slice) {
-            Some([cols, rows]) => count(cols).zip(count(rows)).map(|(cols, rows)| [cols, rows]),
+            Some([cols, rows]) => count(cols).zip(count(rows)).map(|(cols, rows)| Cut { cols, rows }),
             _ => None,
         };
         found.ok_or_else(|| Error::value(name, value, format!("[columns, rows], each 0 to {MOST_CUT}")))
     }
 
-    fn write(&self, cut: &[usize; 2]) -> Option<String> {
-        Some(format!("{cut:?}"))
+    fn write(&self, cut: &Cut) -> Option<String> {
+        Some(format!("{:?}", <[usize; 2]>::from(*cut)))
     }
 
     fn schema(&self) -> Json {
@@ -300,14 +300,14 @@ impl Recipe {
             return Err(start::one_start());
         } else if self.continents().is_some() && self.sea_level.is_none() {
             "`continents` only applies to a recipe with `sea_level`; add `sea_level = 0.0`"
-        } else if self.cut() != [0, 0] && is_local {
+        } else if self.cut() != Cut::NONE && is_local {
             "`cut` only applies to a world that is solved as a whole; remove `cut` or `beyond = \"local\"`"
         } else if self.margin() > 0.0 && self.stages.iter().any(has_file) {
             "`margin` only applies where no layers come from files, which end with the extent; remove `margin` or these layers"
         } else {
             let keys = [
                 ("margin", self.margin() > 0.0),
-                ("cut", self.cut() != [0, 0]),
+                ("cut", self.cut() != Cut::NONE),
                 ("continents", self.continents().is_some()),
                 ("beyond", is_local),
                 ("sketch", self.sketch.is_some()),

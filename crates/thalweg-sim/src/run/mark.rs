@@ -138,7 +138,7 @@ impl Recipe {
                 continue;
             }
             if turn.trims {
-                let _ = writeln!(text, "trim {:?}", self.cut());
+                let _ = writeln!(text, "trim {:?}", <[usize; 2]>::from(self.cut()));
                 continue;
             }
             let Some(stage) = stage(turn) else {

@@ -108,7 +108,7 @@ fn merge(next: &mut Terrain, part: &Terrain, core: CellRect, around: CellRect) -
     }
     for (name, layer) in &part.layers {
         let blank = || layer.with_cells(Cells::zeros(layer.cells.cell_type(), next.grid.size));
-        next.layers.entry(name.clone()).or_insert_with(blank).cells.paste(&layer.cells, from, core.start.into());
+        next.layers.entry(name.clone()).or_insert_with(blank).cells.paste(&layer.cells, from, core.start);
     }
     let core_grid = next.grid.window(core);
     for (name, table) in &part.tables {

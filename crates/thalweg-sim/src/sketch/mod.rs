@@ -27,7 +27,7 @@ mod line;
 mod read;
 mod shape;
 
-use thalweg_core::{Error, Extent, Grid, Point, Result};
+use thalweg_core::{Cell, Error, Extent, Grid, Point, Result};
 use thalweg_io::{FilePath, plain};
 
 pub(crate) use drawn::PathOrLines;
@@ -141,7 +141,7 @@ impl Sketch {
 
     /// Continues lines that end at the map's edge, straight through the margin round it; `grid` is that of a level with its margin.
     pub fn go_on(&mut self, grid: &Grid) {
-        if grid.first == [0, 0] {
+        if grid.first == Cell::new(0, 0) {
             return;
         }
         let (Extent { width, height }, Point { x: left, y: top }) = (grid.map_extent(), grid.corner());

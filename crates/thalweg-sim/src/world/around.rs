@@ -1,7 +1,7 @@
 //! Tiles by distance: fine ones near a place, coarser ones farther off.
 
 use super::World;
-use thalweg_core::{Error, Result};
+use thalweg_core::{Cell, CellRect, Error, Point, Result};
 
 /// A tile that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -9,8 +9,8 @@ use thalweg_core::{Error, Result};
 pub struct Wanted {
     /// Its level.
     pub level: u32,
-    /// Its row and column among the level's tiles; [0, 0] begins at the world's origin.
-    pub tile: [i64; 2],
+    /// Its row and column among the level's tiles; that of row 0 and column 0 begins at the world's origin.
+    pub tile: Cell<i64>,
     /// Metres from the place to its nearest point; 0 within it.
     pub distance: f64,
 }
@@ -19,29 +19,31 @@ pub struct Wanted {
 const MOST: usize = 100_000;
 
 impl World {
-    /// The tiles that show the land about a place (metres eastward and southward) as far as `far` metres: each point once, on the coarsest
-    /// level whose tiles, their width times `detail`, are no wider than they are far away; not finer than `finest`. Near ones come first.
+    /// The tiles that show the land around a place as far as `far` metres: each point once, on the coarsest level whose
+    /// tiles, their width times `detail`, are no wider than they are far away; not finer than `finest`. Near ones come
+    /// first.
     ///
     /// Where a camera moves, tiles of one frame are mostly those of the frame before.
     ///
     /// # Errors
     /// A level that the world does not have; a place, `far` or `detail` that is not finite; `far` or `detail` under 0; more than 100 000
     /// tiles.
-    pub fn around(&self, [x, y]: [f64; 2], far: f64, finest: u32, detail: f64) -> Result<Vec<Wanted>> {
+    pub fn around(&self, place: Point, far: f64, finest: u32, detail: f64) -> Result<Vec<Wanted>> {
         self.frame().check(finest)?;
         for (name, value) in [("far", far), ("detail", detail)] {
             if !(0.0..f64::INFINITY).contains(&value) {
                 return Err(Error::value(name, value, "0 or more"));
             }
         }
+        let Point { x, y } = place;
         if !(x.is_finite() && y.is_finite()) {
             return Err(Error::value("place", format!("{x} m, {y} m"), "two numbers"));
         }
         let side = |level: u32| self.frame().width(level) * self.tile as f64;
         let world = self.frame().world(0);
-        let [first, last] = [self.tile_of(world.start.into()), self.tile_of(world.end.map(|x| x - 1).into())];
+        let [first, last] = [self.tile_of(world.start), self.tile_of(world.end.map(|x| x - 1))];
         let reach = |axis: usize| {
-            let at = [y, x][axis];
+            let at = place.along(axis);
             let tile = |metres: f64| (metres / side(0)).floor() as i64;
             (tile(at - far).max(first[axis]), tile(at + far).min(last[axis]))
         };
@@ -51,8 +53,8 @@ impl World {
         if count > MOST as i128 {
             return Err(too_many());
         }
-        let mut open: Vec<(u32, [i64; 2])> =
-            (top..=bottom).flat_map(|i| (left..=right).map(move |j| (0, [i, j]))).collect();
+        let mut open: Vec<(u32, Cell<i64>)> =
+            (top..=bottom).flat_map(|row| (left..=right).map(move |col| (0, Cell { row, col }))).collect();
         let mut wanted = Vec::new();
         while let Some((level, tile)) = open.pop() {
             let rect = self.rect_of(level, tile);
@@ -61,7 +63,7 @@ impl World {
             }
             let width = self.frame().width(level);
             let gap = |axis: usize| {
-                let at = [y, x][axis];
+                let at = place.along(axis);
                 let [start, end] = [rect.start[axis] as f64 * width, rect.end[axis] as f64 * width];
                 (start - at).max(at - end).max(0.0)
             };
@@ -70,9 +72,7 @@ impl World {
                 continue;
             }
             if level < finest && distance < detail * side(level) {
-                open.extend(
-                    [[0, 0], [0, 1], [1, 0], [1, 1]].map(|[a, b]| (level + 1, [2 * tile[0] + a, 2 * tile[1] + b])),
-                );
+                open.extend(CellRect::from_cell(tile).finer().cells().map(|tile| (level + 1, tile)));
             } else {
                 wanted.push(Wanted { level, tile, distance });
             }

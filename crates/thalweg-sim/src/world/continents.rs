@@ -12,7 +12,7 @@ use crate::world::{Coarse, CoarseWater};
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::RAIN;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{CellRect, Edge, Error, Field, Grid, Height, Progress, Result, Size, Terrain};
+use thalweg_core::{Cell, CellRect, Edge, Error, Field, Grid, Height, Progress, Result, Size, Terrain};
 use thalweg_flow::OUT;
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 use thalweg_refine::{Frame, LocalWindow};
@@ -31,15 +31,18 @@ const WAVES: f64 = 0.25;
 const SWELL: f64 = 0.06;
 
 /// Row and column of a square of the lattice, and of the continent in it.
-pub type Id = [i64; 2];
+pub type Id = Cell<i64>;
+
+/// The square whose continent is the recipe itself.
+const MIDDLE: Id = Cell::new(0, 0);
 
 /// Level 0 of an endless world.
 ///
-/// The plane is a lattice of squares. In each lies one map of the recipe, drawn somewhere in the square by its [`Id`], or none; so
-/// maps never overlap. Each map's seed is drawn by its id too, and what goes by latitude goes by the map's place in the world
-/// ([`Model::moved`](thalweg_models::model::Model::moved)). The map of id [0, 0] is the recipe itself, in the middle of the world. Between maps lies sea
-/// whose floor is one function of the place; over the last twentieth of its side a map's ground becomes that floor, so that there is no
-/// edge.
+/// The plane is a lattice of squares. In each lies one map of the recipe, drawn somewhere in the square by its [`Id`],
+/// or none; so maps never overlap. Each map's seed is drawn by its id too, and what goes by latitude goes by the map's
+/// place in the world ([`Model::moved`](thalweg_models::model::Model::moved)). The map of row 0 and column 0 is the
+/// recipe itself, in the middle of the world. Between maps lies sea whose floor is one function of the place; over the
+/// last twentieth of its side a map's ground becomes that floor, so that there is no edge.
 pub struct Continents {
     recipe: Recipe,
     /// Depth of the open sea's floor under zero, in metres, and the share of empty squares.
@@ -88,7 +91,7 @@ impl Continents {
         let half = (CELLS / 2) as i64;
         Ok(Self {
             frame: Frame {
-                first: [-half; 2],
+                first: Cell::new(-half, -half),
                 cells: [CELLS; 2],
                 cell: map.cell,
                 edges: [Edge::Open; 4],
@@ -104,19 +107,19 @@ impl Continents {
         })
     }
 
-    /// The lattice's square in which a cell (row, column) of level 0 lies.
-    pub fn id_at(&self, cell: [i64; 2]) -> Id {
+    /// The square of the lattice that holds a cell of level 0.
+    pub fn id_at(&self, cell: Cell<i64>) -> Id {
         cell.map(|x| (x + self.square / 2).div_euclid(self.square))
     }
 
     /// The cells of level 0 on which the map of an id lies; `None` of an empty square, or where the map would leave the world.
     pub fn map_of(&self, id: Id) -> Option<CellRect<i64>> {
         let key = self.key.and(1).cell(id);
-        let middle = id == [0, 0];
+        let middle = id == MIDDLE;
         if !middle && key.and(0).unit() < self.scatter.empty {
             return None;
         }
-        let start = [0, 1].map(|axis| {
+        let start = Cell::from_axes(|axis| {
             let room = self.square - self.map.size[axis] as i64;
             let part = if middle { 0.5 } else { key.and(1 + axis as u64).unit() };
             id[axis] * self.square - self.square / 2 + (part * (room + 1) as f64) as i64
@@ -128,7 +131,7 @@ impl Continents {
     /// The recipe of an id's continent: with a seed of its own, in its latitude; that of the world where there is none.
     pub fn recipe_of(&self, id: Id) -> Recipe {
         let mut recipe = self.recipe.clone();
-        if let (Some(map), true) = (self.map_of(id), id != [0, 0]) {
+        if let (Some(map), true) = (self.map_of(id), id != MIDDLE) {
             recipe.seed = self.key.and(2).cell(id).bits();
             let middle = |axis: usize| 0.5 * (map.start[axis] + map.end[axis]) as f64 * self.map.cell;
             let by = [middle(1), middle(0)];
@@ -178,7 +181,7 @@ impl Continents {
         self.sink_rim(&mut terrain, map);
         let (_, mut solved) = Solved::of(&terrain, &rules)?;
         solved.window.rect = map;
-        if let Some(lakes) = solved.window.lakes.as_mut().filter(|_| id != [0, 0]) {
+        if let Some(lakes) = solved.window.lakes.as_mut().filter(|_| id != MIDDLE) {
             // Numbers of lakes go from 1 on each map: those of another begin elsewhere.
             let first = (self.key.and(3).cell(id).bits() as u32 & 0x7fff) << 16;
             let number = |lake: &u32| if *lake == 0 { 0 } else { lake.wrapping_add(first).max(1) };
@@ -189,8 +192,8 @@ impl Continents {
 
     /// The continents whose maps a rectangle touches, and where they lie.
     fn touched(&self, rect: CellRect<i64>) -> impl Iterator<Item = (Id, CellRect<i64>)> + '_ {
-        let [first, last] = [self.id_at(rect.start.into()), self.id_at(rect.end.map(|end| end - 1).into())];
-        let ids = (first[0]..=last[0]).flat_map(move |i| (first[1]..=last[1]).map(move |j| [i, j]));
+        let [first, last] = [self.id_at(rect.start), self.id_at(rect.end.map(|end| end - 1))];
+        let ids = CellRect::from_corners(first, last.map(|last| last + 1)).cells();
         let maps = ids.filter_map(|id| Some((id, self.map_of(id)?)));
         maps.filter(move |(_, map)| !map.grown(0, rect).size().contains(&0))
     }
@@ -218,7 +221,7 @@ impl Continents {
 
     /// The open sea's floor in some cells of a row of level 0.
     fn floor_row(&self, row: i64, col: i64, count: usize) -> Vec<Height> {
-        let grid = Grid { size: [1, count], origin: [row, col], ..self.map.clone() };
+        let grid = Grid { size: [1, count], origin: Cell::new(row, col), ..self.map.clone() };
         let mut values = vec![0.0; count];
         self.floor.row(&grid, 0, &mut values);
         let sea = self.frame.sea.unwrap_or(Height::ZERO);

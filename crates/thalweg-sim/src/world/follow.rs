@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::World;
-use thalweg_core::{CellRect, Error, Result};
+use thalweg_core::{Cell, Error, Point, Result};
 use thalweg_flow::D8;
 use thalweg_refine::LocalWindow;
 
@@ -11,10 +11,10 @@ use thalweg_refine::LocalWindow;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Footing {
-    /// Row and column on its level.
-    pub cell: [i64; 2],
-    /// World metres eastward and southward of its centre.
-    pub place: [f64; 2],
+    /// The cell of its level.
+    pub cell: Cell<i64>,
+    /// The position of its centre.
+    pub place: Point,
     /// Elevation of the ground in metres, or of the lake's surface over it.
     pub height: f64,
     /// The number of the lake that it lies in; `None` on dry land.
@@ -42,13 +42,13 @@ pub enum End {
 pub struct Follow<'a> {
     world: &'a World,
     level: u32,
-    next: Option<[i64; 2]>,
+    next: Option<Cell<i64>>,
     tile: Option<Arc<LocalWindow>>,
     tiles: usize,
 }
 
 impl<'a> Follow<'a> {
-    pub(super) fn new(world: &'a World, level: u32, cell: [i64; 2]) -> Self {
+    pub(super) fn new(world: &'a World, level: u32, cell: Cell<i64>) -> Self {
         Self { world, level, next: Some(cell), tile: None, tiles: 0 }
     }
 
@@ -57,14 +57,13 @@ impl<'a> Follow<'a> {
         self.tiles
     }
 
-    fn at(&mut self, cell: [i64; 2]) -> Result<Footing> {
-        let here = CellRect::new(cell, [1, 1]);
-        if !self.tile.as_ref().is_some_and(|tile| tile.rect.contains(&here)) {
+    fn at(&mut self, cell: Cell<i64>) -> Result<Footing> {
+        if !self.tile.as_ref().is_some_and(|tile| tile.rect.contains_cell(cell)) {
             self.tile = Some(self.world.tile_at(self.level, self.world.tile_of(cell))?);
             self.tiles += 1;
         }
-        let outside = || Error::value("cell", format!("{cell:?}"), "one of the world");
-        let tile = self.tile.as_ref().filter(|tile| tile.rect.contains(&here)).ok_or_else(outside)?;
+        let outside = || Error::value("cell", format!("row {}, column {}", cell.row, cell.col), "one of the world");
+        let tile = self.tile.as_ref().filter(|tile| tile.rect.contains_cell(cell)).ok_or_else(outside)?;
         let [i, j] = [0, 1].map(|axis| (cell[axis] - tile.rect.start[axis]) as usize);
         let (height, lake) = (tile.surface((i, j)), tile.lake((i, j)).map(|(number, _)| number));
         self.next = D8::from_code(tile.receivers[(i, j)]).map(|direction| direction.neighbour_of(cell));
@@ -76,8 +75,15 @@ impl<'a> Follow<'a> {
             None => Some(End::Inland),
         };
         let width = frame.width(self.level);
-        let place = [1, 0].map(|axis| (cell[axis] as f64 + 0.5) * width);
-        Ok(Footing { cell, place, height: height.metres(), lake, area: f64::from(tile.area[(i, j)]), end })
+        let Cell { row: y, col: x } = cell.map(|at| (at as f64 + 0.5) * width);
+        Ok(Footing {
+            cell,
+            place: Point { x, y },
+            height: height.metres(),
+            lake,
+            area: f64::from(tile.area[(i, j)]),
+            end,
+        })
     }
 }
 

@@ -19,7 +19,7 @@ impl World {
         let window = self.window(level, around)?;
         let size = window.size();
         let mut grid = Grid::new(size, width)?;
-        (grid.origin, grid.edges, grid.sea_level) = (around.start.into(), self.frame().edges, self.frame().sea);
+        (grid.origin, grid.edges, grid.sea_level) = (around.start, self.frame().edges, self.frame().sea);
         let mut land = Terrain::from_ground(grid, window.ground.clone())?;
         land.insert(&DISCHARGE, Cells::Float(window.discharge(self.frame(), self.runoff)))?;
         if window.lakes.is_some() {

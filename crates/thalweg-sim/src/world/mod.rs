@@ -36,7 +36,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::recipe::Recipe;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{CellRect, Error, Progress, Result, Terrain};
+use thalweg_core::{Cell, CellRect, Error, Progress, Result, Terrain};
 use thalweg_models::model::{Growth, Local};
 use thalweg_refine as local;
 use thalweg_refine::{Frame, Ledger, LocalWindow, Rules, needed_window, refine_with_ledger};
@@ -227,12 +227,12 @@ impl World {
         self.tile_at(level, self.tile_of(self.cell_at(level, x, y)?))
     }
 
-    /// A tile of a level by its row and column: the first has the cells from (0, 0) on; there are some before it where the world begins
-    /// before it.
+    /// A tile of a level by its row and column: that of row 0 and column 0 has the cells from (0, 0) on. Where the
+    /// world begins before that cell there are tiles with negative rows and columns.
     ///
     /// # Errors
     /// A level or a tile that the world does not have; what level 0 cannot be solved for; no memory.
-    pub fn tile_at(&self, level: u32, tile: [i64; 2]) -> Result<Arc<LocalWindow>> {
+    pub fn tile_at(&self, level: u32, tile: Cell<i64>) -> Result<Arc<LocalWindow>> {
         let mut tiles = self.tiles(level, &[tile])?;
         tiles.pop().ok_or_else(|| Error::value("tiles", "none", "one"))
     }
@@ -241,32 +241,32 @@ impl World {
     ///
     /// # Errors
     /// As [`World::tile_at`].
-    pub fn tiles(&self, level: u32, tiles: &[[i64; 2]]) -> Result<Vec<Arc<LocalWindow>>> {
+    pub fn tiles(&self, level: u32, tiles: &[Cell<i64>]) -> Result<Vec<Arc<LocalWindow>>> {
         self.frame().check(level)?;
         let rects: Vec<CellRect<i64>> =
             tiles.iter().map(|tile| self.checked_tile(level, *tile)).collect::<Result<_>>()?;
         self.tiles_of(level, &rects)
     }
 
-    /// The row and the column of the tile that a cell (row, column) of the same level lies in.
-    pub fn tile_of(&self, cell: [i64; 2]) -> [i64; 2] {
+    /// The row and column, among the tiles of a level, of the tile that holds a cell of that level.
+    pub fn tile_of(&self, cell: Cell<i64>) -> Cell<i64> {
         cell.map(|x| x.div_euclid(self.tile as i64))
     }
 
     /// The cells of a tile of a level, as far as the world goes: none of a tile outside.
-    pub fn rect_of(&self, level: u32, tile: [i64; 2]) -> CellRect<i64> {
+    pub fn rect_of(&self, level: u32, tile: Cell<i64>) -> CellRect<i64> {
         let start = tile.map(|x| x.saturating_mul(self.tile as i64));
         CellRect::new(start, [self.tile; 2]).grown(0, self.frame().world(level))
     }
 
-    fn checked_tile(&self, level: u32, tile: [i64; 2]) -> Result<CellRect<i64>> {
+    fn checked_tile(&self, level: u32, tile: Cell<i64>) -> Result<CellRect<i64>> {
         let rect = self.rect_of(level, tile);
         if rect.size().contains(&0) {
             let world = self.frame().world(level);
-            let [[north, west], [south, east]] =
-                [self.tile_of(world.start.into()), self.tile_of(world.end.map(|x| x - 1).into())];
-            let told = format!("row {}, column {} of level {level}", tile[0], tile[1]);
-            return Err(Error::value("tile", told, format!("rows {north} to {south}, columns {west} to {east}")));
+            let [first, last] = [self.tile_of(world.start), self.tile_of(world.end.map(|x| x - 1))];
+            let told = format!("row {}, column {} of level {level}", tile.row, tile.col);
+            let allowed = format!("rows {} to {}, columns {} to {}", first.row, last.row, first.col, last.col);
+            return Err(Error::value("tile", told, allowed));
         }
         Ok(rect)
     }
@@ -286,14 +286,15 @@ impl World {
         thalweg_refine::check_window(rect, self.frame().world(level))
     }
 
-    /// The cell (row, column) of a level that holds a place, given in world metres eastward and southward.
+    /// The cell of a level that holds a place, given in world metres eastward and southward.
     ///
     /// # Errors
     /// A level that the world does not have, a place outside.
-    pub fn cell_at(&self, level: u32, x: f64, y: f64) -> Result<[i64; 2]> {
+    pub fn cell_at(&self, level: u32, x: f64, y: f64) -> Result<Cell<i64>> {
         self.frame().check(level)?;
         let (world, width) = (self.frame().world(level), self.frame().width(level));
-        let [[top, left], [bottom, right]] = [world.start, world.end].map(|cell| cell.map(|x| x as f64 * width).into());
+        let [Cell { row: top, col: left }, Cell { row: bottom, col: right }] =
+            [world.start, world.end].map(|cell| cell.map(|x| x as f64 * width));
         // Outside, or no number at all.
         if !((left..=right).contains(&x) && (top..=bottom).contains(&y)) {
             let allowed = format!("{left} to {right} m eastward, {top} to {bottom} m southward");
@@ -301,7 +302,7 @@ impl World {
         }
         // The far edges belong to the last cells.
         let cell = |x: f64, axis: usize| ((x / width).floor() as i64).clamp(world.start[axis], world.end[axis] - 1);
-        Ok([cell(y, 0), cell(x, 1)])
+        Ok(Cell { row: cell(y, 0), col: cell(x, 1) })
     }
 
     /// The height of the ground in metres at a place, in world metres eastward and southward, on a level: bilinear between the centres of
@@ -333,12 +334,11 @@ impl World {
         if self.cache.most() < LocalWindow::BYTES * (self.tile * self.tile) as u64 {
             return self.part(level, rect);
         }
-        let [[top, left], [bottom, right]] =
-            [self.tile_of(rect.start.into()), self.tile_of(rect.end.map(|x| x - 1).into())];
-        if [top, left] == [bottom, right] {
-            return self.tile_at(level, [top, left])?.part(rect);
+        let [first, last] = [self.tile_of(rect.start), self.tile_of(rect.end.map(|x| x - 1))];
+        if first == last {
+            return self.tile_at(level, first)?.part(rect);
         }
-        let tiles: Vec<_> = (top..=bottom).flat_map(|i| (left..=right).map(move |j| [i, j])).collect();
+        let tiles: Vec<_> = CellRect::from_corners(first, last.map(|x| x + 1)).cells().collect();
         let mut window = LocalWindow::blank(level, rect);
         self.tiles(level, &tiles)?.iter().for_each(|tile| window.paste(tile));
         Ok(window)

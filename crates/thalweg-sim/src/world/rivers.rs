@@ -16,7 +16,7 @@ use super::World;
 use super::coarse::CoarseWater;
 use thalweg_core::base::clock::YEAR;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{CellRect, NoProgress, Point, Result};
+use thalweg_core::{Cell, CellRect, NoProgress, Point, Result};
 use thalweg_flow::D8;
 use thalweg_refine::LocalWindow;
 
@@ -54,14 +54,14 @@ const SQUARE: i64 = 128;
 /// Most cells of a coarse cell's way to the next, from node to node.
 const WAY: i64 = 4;
 
-/// A cell of a level.
-type Cell = (u32, [i64; 2]);
+/// A level and one of its cells.
+type LevelCell = (u32, Cell<i64>);
 
 /// A river's number, and the rain on its catchment, as m² of land under full rain.
 type River = (u64, f64);
 
 /// A cell that drains into another, and its catchment in m².
-type Donor = ([i64; 2], f32);
+type Donor = (Cell<i64>, f32);
 
 impl World {
     /// Rivers of a rectangle of a level with catchments of `least` m² and more, cut at its rim; not smaller ones than the level keeps the
@@ -86,23 +86,21 @@ impl World {
         };
         let sea = self.frame().sea;
         let is_land =
-            |cell: [i64; 2]| at(&window, cell).is_some_and(|k| sea.is_none_or(|s| window.ground.as_slice()[k] > s));
-        let area = |cell: [i64; 2]| at(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
+            |cell: Cell<i64>| at(&window, cell).is_some_and(|k| sea.is_none_or(|s| window.ground.as_slice()[k] > s));
+        let area = |cell: Cell<i64>| at(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
         // Rivers of the cells, those just outside among them.
-        let mut of: BTreeMap<[i64; 2], River> = BTreeMap::new();
+        let mut of: BTreeMap<Cell<i64>, River> = BTreeMap::new();
         let beside = rect.grown(1, self.frame().world(level));
-        for row in beside.start[0]..beside.end[0] {
-            for cell in (beside.start[1]..beside.end[1]).map(|col| [row, col]) {
-                if is_land(cell) && area(cell) >= least {
-                    of.insert(cell, look.river(level, cell, area(cell))?);
-                }
+        for cell in beside.cells() {
+            if is_land(cell) && area(cell) >= least {
+                of.insert(cell, look.river(level, cell, area(cell))?);
             }
         }
-        let id = |cell: [i64; 2]| of.get(&cell).map(|(id, _)| *id);
-        let next = |cell: [i64; 2]| at(&window, cell).and_then(|k| next(cell, window.receivers.as_slice()[k]));
-        let is_inside = |cell: [i64; 2]| rect.contains(&CellRect::new(cell, [1, 1]));
+        let id = |cell: Cell<i64>| of.get(&cell).map(|(id, _)| *id);
+        let next = |cell: Cell<i64>| at(&window, cell).and_then(|k| next(cell, window.receivers.as_slice()[k]));
+        let is_inside = |cell: Cell<i64>| rect.contains_cell(cell);
         // Of donors of one number, should there be two, the larger goes on, and the other ends there.
-        let mut before: BTreeMap<[i64; 2], [i64; 2]> = BTreeMap::new();
+        let mut before: BTreeMap<Cell<i64>, Cell<i64>> = BTreeMap::new();
         for (cell, (own, _)) in of.iter().filter(|(cell, _)| is_inside(**cell)) {
             if let Some(to) = next(*cell).filter(|to| id(*to) == Some(*own)) {
                 let donor = before.entry(to).or_insert(*cell);
@@ -112,13 +110,13 @@ impl World {
             }
         }
         // At a cell, the water that has come through another.
-        let vertex = |cell: [i64; 2], from: [i64; 2]| {
+        let vertex = |cell: Cell<i64>, from: Cell<i64>| {
             let width = self.frame().width(level);
             let area = f64::from(area(from));
             let water = of.get(&from).map_or(area, |(_, water)| *water);
             let cols = window.size()[1];
             let height = at(&window, cell).map_or(0.0, |k| window.surface((k / cols, k % cols)).metres());
-            let place = Point { x: (cell[1] as f64 + 0.5) * width, y: (cell[0] as f64 + 0.5) * width };
+            let place = Point { x: (cell.col as f64 + 0.5) * width, y: (cell.row as f64 + 0.5) * width };
             RiverVertex { place, height, area, discharge: water * self.runoff / YEAR }
         };
         let mut rivers = Vec::new();
@@ -148,13 +146,13 @@ impl World {
 }
 
 /// Index of a world cell in a window.
-fn at(window: &LocalWindow, cell: [i64; 2]) -> Option<usize> {
+fn at(window: &LocalWindow, cell: Cell<i64>) -> Option<usize> {
     let [i, j] = [0, 1].map(|axis| cell[axis] - window.rect.start[axis]);
     let [rows, cols] = window.size().map(|n| n as i64);
     ((0..rows).contains(&i) && (0..cols).contains(&j)).then_some((i * cols + j) as usize)
 }
 
-fn next(cell: [i64; 2], code: u8) -> Option<[i64; 2]> {
+fn next(cell: Cell<i64>, code: u8) -> Option<Cell<i64>> {
     Some(D8::from_code(code)?.neighbour_of(cell))
 }
 
@@ -163,18 +161,18 @@ struct Look<'a> {
     world: &'a World,
     /// The window that was asked for, with what is beside it.
     asked: Arc<LocalWindow>,
-    squares: BTreeMap<Cell, Arc<LocalWindow>>,
+    squares: BTreeMap<LevelCell, Arc<LocalWindow>>,
     /// Water of squares of level 0.
-    rains: BTreeMap<[i64; 2], Option<CoarseWater>>,
+    rains: BTreeMap<Cell<i64>, Option<CoarseWater>>,
     /// Numbers of the rivers of cells in which they were born.
-    stems: HashMap<Cell, u64>,
+    stems: HashMap<LevelCell, u64>,
     /// Rain on the catchments of such cells.
-    waters: HashMap<Cell, f64>,
+    waters: HashMap<LevelCell, f64>,
 }
 
 impl Look<'_> {
     /// A window that holds a cell with its neighbours.
-    fn square(&mut self, (level, cell): Cell) -> Result<Arc<LocalWindow>> {
+    fn square(&mut self, (level, cell): LevelCell) -> Result<Arc<LocalWindow>> {
         let near = CellRect::new(cell, [1, 1]).grown(1, self.world.frame().world(level));
         if self.asked.level == level && self.asked.rect.contains(&near) {
             return Ok(Arc::clone(&self.asked));
@@ -190,7 +188,7 @@ impl Look<'_> {
     }
 
     /// A cell's catchment, and those that drain into it with theirs.
-    fn donors(&mut self, (level, cell): Cell) -> Result<(f32, Vec<Donor>)> {
+    fn donors(&mut self, (level, cell): LevelCell) -> Result<(f32, Vec<Donor>)> {
         let window = self.square((level, cell))?;
         let area = |cell| at(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
         let sea = self.world.frame().sea;
@@ -206,7 +204,7 @@ impl Look<'_> {
     }
 
     /// The cell in which a river's cell was born: it has its catchment, on the coarsest level on which that makes a river.
-    fn birth(&mut self, (mut level, mut cell): Cell, area: f32) -> Result<Cell> {
+    fn birth(&mut self, (mut level, mut cell): LevelCell, area: f32) -> Result<LevelCell> {
         while let Some(before) = level.checked_sub(1).filter(|l| area >= self.world.least_river(*l) as f32) {
             let Some(block) = self.block_of((level, cell), area)? else { break };
             (level, cell) = (before, block);
@@ -216,7 +214,7 @@ impl Look<'_> {
 
     /// The coarse cell whose way a river's cell lies on: that of its block; at a way's last cells, which lie in the next block, that
     /// of the cells before.
-    fn block_of(&mut self, (level, mut cell): Cell, area: f32) -> Result<Option<[i64; 2]>> {
+    fn block_of(&mut self, (level, mut cell): LevelCell, area: f32) -> Result<Option<Cell<i64>>> {
         for _ in 0..WAY {
             let block = cell.map(|x| x.div_euclid(2));
             let (own, _) = self.donors((level - 1, block))?;
@@ -231,7 +229,7 @@ impl Look<'_> {
     }
 
     /// The land that a cell drains to; `None` where the way ends.
-    fn below(&mut self, here: Cell) -> Result<Option<[i64; 2]>> {
+    fn below(&mut self, here: LevelCell) -> Result<Option<Cell<i64>>> {
         let window = self.square(here)?;
         let to = at(&window, here.1).and_then(|k| next(here.1, window.receivers.as_slice()[k]));
         Ok(to.filter(|to| {
@@ -242,7 +240,7 @@ impl Look<'_> {
 
     /// The share of the rain that falls on the cell of level 0 that a cell lies in, and the rain on the catchment of that one; `None` where
     /// it rains alike.
-    fn rain(&mut self, (level, cell): Cell) -> Result<Option<[f32; 2]>> {
+    fn rain(&mut self, (level, cell): LevelCell) -> Result<Option<[f32; 2]>> {
         let cell = cell.map(|x| x >> level);
         let square = cell.map(|x| x.div_euclid(SQUARE));
         let rect =
@@ -257,7 +255,7 @@ impl Look<'_> {
 
     /// The rain on the catchment of a cell in which a river was born, as m² of land under full rain: that of level 0, or of a smaller one
     /// its own, but no more than where it comes to.
-    fn gathered(&mut self, mut here: Cell, mut area: f32) -> Result<f64> {
+    fn gathered(&mut self, mut here: LevelCell, mut area: f32) -> Result<f64> {
         let mut passed = Vec::new();
         let mut gathered = loop {
             if let Some(known) = self.waters.get(&here) {
@@ -283,13 +281,13 @@ impl Look<'_> {
     }
 
     /// The river of a cell.
-    fn river(&mut self, level: u32, cell: [i64; 2], area: f32) -> Result<River> {
+    fn river(&mut self, level: u32, cell: Cell<i64>, area: f32) -> Result<River> {
         let born = self.birth((level, cell), area)?;
         Ok((self.id(born)?, self.gathered(born, area)?))
     }
 
     /// The number of the river that was born in a cell.
-    fn id(&mut self, mut here: Cell) -> Result<u64> {
+    fn id(&mut self, mut here: LevelCell) -> Result<u64> {
         let mut passed = Vec::new();
         let id = loop {
             if let Some(id) = self.stems.get(&here) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::World;
-use thalweg_core::{CellRect, NoProgress, Result};
+use thalweg_core::{Cell, CellRect, NoProgress, Result};
 use thalweg_refine::{Frame, LocalWindow, Rules, needed_window, refine_in_pieces};
 
 /// Cells of a block's side, without its halo.
@@ -20,14 +20,14 @@ pub(super) const BLOCK: i64 = 512;
 /// Cells of a block's halo: what a block of the next level needs of this one beyond its square.
 pub(super) fn halo(frame: &Frame, rules: &Rules) -> i64 {
     // Far from all rims.
-    let far = Frame { first: [0, 0], cells: [1 << 20; 2], ..frame.clone() };
+    let far = Frame { first: Cell::new(0, 0), cells: [1 << 20; 2], ..frame.clone() };
     let start = 1 << 20;
     let reach = start / 2 - needed_window(&far, rules, 1, CellRect::new([start; 2], [2, 2])).start[0];
     // Its own halo, halved, lies between: h ≥ h / 2 + reach, and a cell of rounding.
     2 * reach + 2
 }
 
-type Blocks = BTreeMap<[i64; 2], Arc<LocalWindow>>;
+type Blocks = BTreeMap<Cell<i64>, Arc<LocalWindow>>;
 
 impl World {
     /// A rectangle of a level: the cells of one that is kept, or made anew.
@@ -104,7 +104,7 @@ impl World {
     fn kept(&self, level: u32, rect: CellRect<i64>) -> Option<Arc<LocalWindow>> {
         let of =
             |whole: CellRect<i64>| whole.contains(&rect).then(|| self.cache.get(self.identity, level, whole)).flatten();
-        of(self.rect_of(level, rect.start.map(|x| x.div_euclid(self.tile as i64)).into())).or_else(|| {
+        of(self.rect_of(level, self.tile_of(rect.start))).or_else(|| {
             let block = self.block_of(level, rect)?;
             of(self.block_rect(level, block))
         })
@@ -112,21 +112,21 @@ impl World {
 
     /// The block that holds a rectangle of a level, with its halo; `None` where there is none, on level 0, and where the cache has no
     /// room for a block of each level.
-    fn block_of(&self, level: u32, rect: CellRect<i64>) -> Option<[i64; 2]> {
+    fn block_of(&self, level: u32, rect: CellRect<i64>) -> Option<Cell<i64>> {
         let side = BLOCK + 2 * self.halo;
         let room = u64::from(level) * LocalWindow::BYTES * (side * side) as u64;
-        let block = [0, 1].map(|axis| ((rect.start[axis] + rect.end[axis]) / 2).div_euclid(BLOCK));
+        let block = Cell::from_axes(|axis| ((rect.start[axis] + rect.end[axis]) / 2).div_euclid(BLOCK));
         (level > 0 && room <= self.cache.most() && self.block_rect(level, block).contains(&rect)).then_some(block)
     }
 
     /// A block's cells, those of its halo among them.
-    fn block_rect(&self, level: u32, block: [i64; 2]) -> CellRect<i64> {
+    fn block_rect(&self, level: u32, block: Cell<i64>) -> CellRect<i64> {
         let core = CellRect::new(block.map(|x| x.saturating_mul(BLOCK)), [BLOCK as usize; 2]);
         core.grown(self.halo, self.frame().world(level))
     }
 
     /// Blocks of a level, 1 or finer: those before them first, then all that are missing side by side.
-    fn blocks(&self, level: u32, wanted: &BTreeSet<[i64; 2]>) -> Result<Blocks> {
+    fn blocks(&self, level: u32, wanted: &BTreeSet<Cell<i64>>) -> Result<Blocks> {
         let mut found = Blocks::new();
         let mut missing = Vec::new();
         for block in wanted {
@@ -138,7 +138,7 @@ impl World {
         if missing.is_empty() {
             return Ok(found);
         }
-        let parent = |block: &[i64; 2]| block.map(|x| x.div_euclid(2));
+        let parent = |block: &Cell<i64>| block.map(|x| x.div_euclid(2));
         let mut sources = Blocks::new();
         if level > 1 {
             sources = self.blocks(level - 1, &missing.iter().map(parent).collect())?;
@@ -149,7 +149,7 @@ impl World {
             }
         }
         let threads = rayon::current_num_threads().div_ceil(missing.len());
-        let make = |block: [i64; 2]| {
+        let make = |block: Cell<i64>| {
             let rect = self.block_rect(level, block);
             let source = sources.get(&if level > 1 { parent(&block) } else { block });
             let window = match source {

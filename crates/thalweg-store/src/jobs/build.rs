@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thalweg_core::terrain::{CATCHMENT, LAKE, TileGrid};
-use thalweg_core::{CellRect, Error, Georeference, Grid, Result, Size};
+use thalweg_core::{Cell, CellRect, Error, Georeference, Grid, Result, Size};
 use thalweg_flow::D8;
 use thalweg_io::{SampleType, Samples};
 use thalweg_refine::LocalWindow;
@@ -27,10 +27,15 @@ pub struct BuildJob {
     pub recipe: String,
     /// The level that is built.
     pub level: u32,
-    /// A part of it: its first row and column in the world, and its rows and columns. Without one it is the whole
-    /// level.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<([i64; 2], Size)>,
+    /// The cells of the level that are built; the whole level where there are none. A job's file holds their first row
+    /// and column in the world and their numbers of rows and columns.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "write_part",
+        deserialize_with = "read_part"
+    )]
+    pub part: Option<CellRect<i64>>,
 }
 
 impl BuildJob {
@@ -76,13 +81,13 @@ impl BuildJob {
             let allowed = format!("a part of the world, which goes from {left},{top} to {right},{bottom} m");
             return Err(Error::value("rect", said, allowed));
         }
-        Ok(Self { level, part: Some((rect.start.into(), rect.size())), ..job })
+        Ok(Self { level, part: Some(rect), ..job })
     }
 
     /// The cells that are built.
     fn rect(&self, world: &World) -> Result<CellRect<i64>> {
         match self.part {
-            Some((start, size)) => Ok(CellRect::new(start, size)),
+            Some(rect) => Ok(rect),
             None if self.recipe()?.continents().is_some() => {
                 Err(Error::missing("rect", "a world with `continents` has no end; give W,N,E,S in metres"))
             }
@@ -120,22 +125,33 @@ impl BuildJob {
         // A part lies where it does in the world, whose metres count southward.
         let placed = recipe.place().map(|place| place.georeference(cell));
         let whole = || Georeference { transform: Some([0.0, cell, 0.0, 0.0, 0.0, -cell]), ..Georeference::default() };
-        let [row, col] = self.part.map_or([0, 0], |(start, _)| start);
+        let Cell { row, col } = self.part.map_or(Cell::new(0, 0), |rect| rect.start);
         spec.georeference = placed.or_else(|| self.part.map(|_| whole()));
         if let Some([x, _, _, y, _, _]) = spec.georeference.as_mut().and_then(|place| place.transform.as_mut()) {
             (*x, *y) = (*x + col as f64 * cell, *y - row as f64 * cell);
         }
-        let refined = Refined { start: rect.start.into(), world, level: self.level, tiles: spec.tile_grid()? };
+        let refined = Refined { start: rect.start, world, level: self.level, tiles: spec.tile_grid()? };
         let products = ProductWriter { grid, has_outlines: false };
         Ok(JobSetup { products, spec, passes: vec![Box::new(refined)], held_bytes: vec![0] })
     }
+}
+
+/// Writes a part as its first cell and its size.
+fn write_part<S: Serializer>(part: &Option<CellRect<i64>>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    part.map(|rect| (rect.start, rect.size())).serialize(serializer)
+}
+
+/// Reads what [`write_part`] writes.
+fn read_part<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<CellRect<i64>>, D::Error> {
+    let part = Option::<(Cell<i64>, Size)>::deserialize(deserializer)?;
+    Ok(part.map(|(start, size)| CellRect::new(start, size)))
 }
 
 /// Tiles of the level, each out of what it needs of the levels before.
 struct Refined {
     world: World,
     level: u32,
-    start: [i64; 2],
+    start: Cell<i64>,
     tiles: TileGrid,
 }
 
@@ -158,7 +174,7 @@ impl TilePass for Refined {
 
     fn run_tile(&self, TileInput { tile, .. }: TileInput<'_>) -> Result<TileOutput> {
         let window = self.tiles.window(tile);
-        let start = [0, 1].map(|axis| self.start[axis] + window.start[axis] as i64);
+        let start = Cell::from_axes(|axis| self.start[axis] + window.start[axis] as i64);
         let LocalWindow { ground, receivers, area, lakes, .. } =
             self.world.window(self.level, CellRect::new(start, window.size()))?;
         let heights = ground.as_slice().iter().map(|height| height.0).collect();

@@ -277,10 +277,11 @@ fn a_rectangle_of_any_level_is_as_the_world_has_it() {
         let store = folder.path().join("part.zarr");
         let work = Work::open(Plan::of(Job::Build(job.clone()), &store, 32).unwrap(), Access::Alone).unwrap();
         finish_work(&work);
-        let (start, size) = job.part.unwrap();
+        let rect = job.part.unwrap();
+        let start = rect.start;
         assert!(start[1] as f64 * width <= west && (start[1] + 1) as f64 * width > west);
-        assert_eq!(size, work.store().spec().size);
-        let window = world.window(level, CellRect::new(start, size)).unwrap();
+        assert_eq!(rect.size(), work.store().spec().size);
+        let window = world.window(level, rect).unwrap();
         let heights = window.ground.as_slice().iter().map(|height| height.0).collect();
         assert!(whole(work.store(), "height") == Samples::I32(heights), "level {level}");
         assert!(whole(work.store(), "area") == Samples::F32(window.area.into_vec()), "level {level}");

@@ -3,6 +3,7 @@
 use eframe::egui::{self, CentralPanel, Color32, Context, Key, PointerButton, Rect, Response, Sense, Ui, pos2};
 use eframe::egui_wgpu::RenderState;
 use glam::Vec3;
+use thalweg_core::Point;
 use thalweg_sim::world::World;
 
 use crate::explore::rings::Ring;
@@ -111,7 +112,7 @@ impl Explorer {
 
     /// What is read at the window's foot.
     pub fn words(&self) -> String {
-        let [x, y] = self.stand.place;
+        let Point { x, y } = self.stand.place;
         let cell = self.shown.rings().next().map_or(0.0, |held| self.world.frame().width(held.ring.level));
         let distance = self.stand.camera.distance;
         let mut text =
@@ -219,8 +220,8 @@ impl Explorer {
             metres.clamp(whole.start[axis] as f64 * frame.cell, whole.end[axis] as f64 * frame.cell)
         };
         let target = self.stand.camera.target;
-        let [x, y] = self.stand.place;
-        self.stand.place = [within(x + f64::from(target.x), 1), within(y - f64::from(target.y), 0)];
+        let Point { x, y } = self.stand.place;
+        self.stand.place = Point::new(within(x + f64::from(target.x), 1), within(y - f64::from(target.y), 0));
         (self.stand.camera.target.x, self.stand.camera.target.y) = (0.0, 0.0);
         let scale = exaggeration(self.stand.camera.distance);
         let stand = self.stand;

@@ -1,7 +1,7 @@
 //! A ring's ground as a terrain and as a surface: its rim runs over into the coarser ring about it, so that no seam shows.
 
 use thalweg_core::terrain::{Cells, DISCHARGE, POOL};
-use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
+use thalweg_core::{Cell, CellRect, Field, Grid, Height, Result, Terrain};
 use thalweg_refine::{Frame, LocalWindow};
 use thalweg_sim::world::World;
 
@@ -32,7 +32,7 @@ pub fn terrain(world: &World, window: &LocalWindow, around: Option<&LocalWindow>
         None => window.ground.clone(),
         Some(around) => Field::generate(size, |i, j| {
             let here = window.ground[(i, j)];
-            let cell = [window.rect.start[0] + i as i64, window.rect.start[1] + j as i64];
+            let cell = Cell::new(window.rect.start.row + i as i64, window.rect.start.col + j as i64);
             // The world's own edges are no rims.
             let inward = (0..2).flat_map(|axis| {
                 let (start, end) = (window.rect.start[axis], window.rect.end[axis]);
@@ -61,14 +61,14 @@ pub fn terrain(world: &World, window: &LocalWindow, around: Option<&LocalWindow>
 }
 
 /// Height in metres of coarser ground at the middle of a cell of half the width.
-fn between(coarse: &LocalWindow, cell: [i64; 2]) -> f64 {
-    let place = [0, 1].map(|axis| {
+fn between(coarse: &LocalWindow, cell: Cell<i64>) -> f64 {
+    let place = Cell::from_axes(|axis| {
         // The middle of fine cell k lies at (k + ½) / 2 − ½ among the middles of coarse cells.
         let along = 0.5 * (cell[axis] as f64 + 0.5) - 0.5 - coarse.rect.start[axis] as f64;
         along.clamp(0.0, (coarse.size()[axis] - 1) as f64)
     });
-    let [i, j] = place.map(|x| x as usize);
-    let [down, right] = [place[0] - i as f64, place[1] - j as f64];
+    let Cell { row: i, col: j } = place.map(|x| x as usize);
+    let [down, right] = [place.row - i as f64, place.col - j as f64];
     let [rows, cols] = coarse.size();
     let at = |i: usize, j: usize| coarse.ground[(i.min(rows - 1), j.min(cols - 1))].metres();
     let row = |i: usize| (1.0 - right) * at(i, j) + right * at(i, j + 1);

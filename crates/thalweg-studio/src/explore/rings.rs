@@ -1,7 +1,7 @@
 //! [`rings`]: which windows of a world are seen from where, each as fine as its distance asks for (after Losasso & Hoppe 2004,
 //! "Geometry clipmaps: terrain rendering using nested regular grids").
 
-use thalweg_core::CellRect;
+use thalweg_core::{Cell, CellRect, Extent, Point};
 use thalweg_refine::Frame;
 
 /// Cells on a side of a ring.
@@ -25,17 +25,18 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Its middle, in world metres, east and south.
-    pub fn middle(&self, frame: &Frame) -> [f64; 2] {
+    /// The position of its middle.
+    pub fn middle(&self, frame: &Frame) -> Point {
         let width = frame.width(self.level);
-        let [y, x] = [0, 1].map(|axis| 0.5 * (self.rect.start[axis] + self.rect.end[axis]) as f64 * width);
-        [x, y]
+        let CellRect { start, end } = self.rect;
+        let Cell { row: y, col: x } = Cell::from_axes(|axis| 0.5 * (start[axis] + end[axis]) as f64 * width);
+        Point { x, y }
     }
 
-    /// Half of what it spans, in metres east and south.
-    pub fn half(&self, frame: &Frame) -> [f64; 2] {
-        let [rows, cols] = self.rect.size();
-        [cols, rows].map(|n| 0.5 * n as f64 * frame.width(self.level))
+    /// Half of its width and of its height.
+    pub fn half_extent(&self, frame: &Frame) -> Extent {
+        let [height, width] = self.rect.size().map(|n| 0.5 * n as f64 * frame.width(self.level));
+        Extent { width, height }
     }
 
     /// Whether a coarser ring, or one of its own level, holds all of it.
@@ -48,10 +49,10 @@ impl Ring {
     }
 }
 
-/// The rings round a place (world metres, east and south) that an eye looks at from a distance in metres, from the
-/// coarsest to the finest; each lies within the one before. `pixel` is a pixel's width in metres at one metre's distance, and no level
+/// The rings around a place that an eye looks at from a distance in metres, from the coarsest to the finest; each is
+/// within the one before. `pixel` is a pixel's width in metres at one metre's distance, and no level
 /// beyond `finest` is taken.
-pub fn rings(frame: &Frame, place: [f64; 2], distance: f64, pixel: f64, finest: u32) -> Vec<Ring> {
+pub fn rings(frame: &Frame, place: Point, distance: f64, pixel: f64, finest: u32) -> Vec<Ring> {
     let wide = GRAIN * pixel * distance;
     let level = (0..finest).find(|level| frame.width(*level) <= wide).unwrap_or(finest);
     let mut rings = Vec::new();
@@ -68,15 +69,15 @@ pub fn rings(frame: &Frame, place: [f64; 2], distance: f64, pixel: f64, finest: 
     rings
 }
 
-/// Cells round a place, as far as the world goes.
-fn around(frame: &Frame, level: u32, [x, y]: [f64; 2], side: i64) -> CellRect<i64> {
+/// The cells around a place, as far as the world goes.
+fn around(frame: &Frame, level: u32, place: Point, side: i64) -> CellRect<i64> {
     let world = frame.world(level);
-    let start = [y, x].map(|metres| {
+    let start = Cell::new(place.y, place.x).map(|metres| {
         let first = metres / frame.width(level) - 0.5 * side as f64;
         (first / STEP as f64).round() as i64 * STEP
     });
     // A place beyond the world is looked at over its edge.
-    let held = [0, 1].map(|axis| {
+    let held = Cell::from_axes(|axis| {
         let [first, last] = [world.start[axis], world.end[axis] - 1].map(|cell| cell.div_euclid(STEP) * STEP);
         start[axis].clamp((first + STEP - side).min(last), last)
     });
@@ -85,12 +86,12 @@ fn around(frame: &Frame, level: u32, [x, y]: [f64; 2], side: i64) -> CellRect<i6
 
 #[cfg(test)]
 mod tests {
-    use thalweg_core::terrain::grid::Edge;
+    use thalweg_core::Edge;
 
     use super::*;
 
     fn frame(cells: usize, cell: f64) -> Frame {
-        Frame { first: [0, 0], cells: [cells, cells], cell, edges: [Edge::Open; 4], sea: None }
+        Frame { first: Cell::new(0, 0), cells: [cells, cells], cell, edges: [Edge::Open; 4], sea: None }
     }
 
     #[test]
@@ -101,7 +102,7 @@ mod tests {
             for share in [[0.5, 0.5], [0.0, 1.0], [0.3, 0.999], [-1.0, 2.0]] {
                 for power in 0..20 {
                     let distance = 3.0 * 2f64.powi(power);
-                    let rings = rings(&frame, share.map(|s| s * extent), distance, 7e-4, 9);
+                    let rings = rings(&frame, share.map(|s| s * extent).into(), distance, 7e-4, 9);
                     for pair in rings.windows(2) {
                         assert!(pair[1].is_within(&pair[0]), "{pair:?}");
                         assert_eq!(pair[1].level, pair[0].level + 1);
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn a_step_to_the_side_moves_no_ring_and_a_long_way_moves_all() {
         let frame = frame(1 << 20, 500.0);
-        let at = |x: f64| rings(&frame, [1e8 + x, 1e8], 1e4, 7e-4, 9);
+        let at = |x: f64| rings(&frame, Point::new(1e8 + x, 1e8), 1e4, 7e-4, 9);
         assert_eq!(at(10.0), at(11.0));
         let (near, far) = (at(0.0), at(3e6));
         assert!(near.iter().zip(&far).all(|(a, b)| a != b));

@@ -1,6 +1,6 @@
 //! [`Stand`]: from where an endless land is looked at; what does not depend on how fine it is.
 
-use thalweg_core::Result;
+use thalweg_core::{Cell, Extent, Point, Result};
 use thalweg_refine::Frame;
 use thalweg_render::pictures::light::Sun;
 use thalweg_sim::world::World;
@@ -21,8 +21,8 @@ pub fn finest(frame: &Frame) -> u32 {
 /// Where an eye looks, and from where.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stand {
-    /// The place looked at, in world metres east and south.
-    pub place: [f64; 2],
+    /// The place looked at.
+    pub place: Point,
     /// The camera. Its target is the place, at the height that it has there.
     pub camera: Camera,
 }
@@ -50,10 +50,11 @@ impl Stand {
     /// A whole world; or the land about the origin of one that has no end in sight.
     pub fn whole(frame: &Frame) -> Self {
         let world = frame.world(0);
-        let [y, x] = [0, 1].map(|axis| 0.5 * (world.start[axis] as f64 + world.end[axis] as f64) * frame.cell);
+        let middle = |axis: usize| 0.5 * (world.start[axis] as f64 + world.end[axis] as f64) * frame.cell;
+        let Cell { row: y, col: x } = Cell::from_axes(middle);
         let extent = frame.cells[0].max(frame.cells[1]) as f64 * frame.cell;
         let distance = (1.9 * extent).clamp(WHOLE[0], WHOLE[1]) as f32;
-        Self { place: [x, y], camera: Camera { distance, ..Camera::default() } }
+        Self { place: Point { x, y }, camera: Camera { distance, ..Camera::default() } }
     }
 
     /// The rings that it sees in a picture so many pixels high.
@@ -66,8 +67,8 @@ impl Stand {
     pub fn camera_of(&self, ring: &Ring, frame: &Frame) -> Camera {
         let middle = ring.middle(frame);
         let mut camera = self.camera;
-        camera.target.x += (self.place[0] - middle[0]) as f32;
-        camera.target.y -= (self.place[1] - middle[1]) as f32;
+        camera.target.x += (self.place.x - middle.x) as f32;
+        camera.target.y -= (self.place.y - middle.y) as f32;
         camera
     }
 
@@ -83,8 +84,9 @@ impl Stand {
 
     /// What a finer ring leaves to be drawn of a coarser one, as [`Shot::hole`](crate::view::look::Shot::hole) has it.
     pub fn hole(frame: &Frame, coarse: &Ring, fine: &Ring) -> [f32; 4] {
-        let ([x, y], [east, south]) = (coarse.middle(frame), fine.middle(frame));
-        let [a, b] = fine.half(frame).map(|half| half - ground::OVERLAP * frame.width(fine.level));
+        let (Point { x, y }, Point { x: east, y: south }) = (coarse.middle(frame), fine.middle(frame));
+        let Extent { width, height } = fine.half_extent(frame);
+        let [a, b] = [width, height].map(|half| half - ground::OVERLAP * frame.width(fine.level));
         [east - a - x, y - south - b, east + a - x, y - south + b].map(|metres| metres as f32)
     }
 }

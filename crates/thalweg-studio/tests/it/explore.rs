@@ -7,7 +7,7 @@ use crate::support::run_recipe;
 use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, pos2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
-use thalweg_core::{CellRect, Edge, Field, Grid, Height, Progress, Terrain};
+use thalweg_core::{CellRect, Edge, Field, Grid, Height, Point, Progress, Terrain};
 use thalweg_refine::{Frame, LocalWindow, Rules};
 use thalweg_sim::presets;
 use thalweg_sim::world::{Coarse, World};
@@ -35,8 +35,10 @@ fn plane() -> World {
 fn rings_leave_no_gap_between_them() {
     let land = plane();
     for (distance, elevation) in [(40_000.0, 60.0), (9000.0, 50.0), (700.0, 75.0)] {
-        let stand =
-            Stand { place: [204_321.0, 198_765.0], camera: Camera { distance, elevation, ..Camera::default() } };
+        let stand = Stand {
+            place: Point::new(204_321.0, 198_765.0),
+            camera: Camera { distance, elevation, ..Camera::default() },
+        };
         assert!(stand.rings(land.frame(), 300).len() > 2);
         let look = Look { haze: false, streams: false, ..Look::default() };
         let picture = still(&land, stand, &look, [400, 300]).unwrap();
@@ -104,8 +106,10 @@ impl Bench {
 fn the_wheel_leads_from_the_whole_into_a_gully_and_back() {
     let land = alpine(64);
     let middle = 0.5 * 64.0 * land.frame().cell;
-    let stand =
-        Stand { place: [middle, middle], camera: Camera { distance: (2.0 * middle) as f32, ..Camera::default() } };
+    let stand = Stand {
+        place: Point::new(middle, middle),
+        camera: Camera { distance: (2.0 * middle) as f32, ..Camera::default() },
+    };
     let mut bench = Bench::new(land, stand);
     bench.settle();
     let (first, far) = (bench.explorer().levels(), bench.explorer().stand().camera.distance);
@@ -126,7 +130,7 @@ fn the_wheel_leads_from_the_whole_into_a_gully_and_back() {
     assert!(levels[0] > first[0] + 3, "{levels:?} after {first:?}");
     assert!(levels.windows(2).all(|pair| pair[0] == pair[1] + 1), "{levels:?}");
     // What is looked at stays under the pointer, so it does not run off.
-    assert!((0..2).all(|k| (near.place[k] - middle).abs() < 0.25 * middle), "{:?}", near.place);
+    assert!((0..2).all(|axis| (near.place.along(axis) - middle).abs() < 0.25 * middle), "{:?}", near.place);
     for _ in 0..60 {
         bench.scroll(-60.0);
         assert!(!bench.explorer().levels().is_empty());
@@ -162,7 +166,7 @@ impl Coarse for Nothing {
 fn a_world_that_cannot_be_made_says_so() {
     let frame = Frame::of(&Grid::new([64, 64], 30.0).unwrap()).unwrap();
     let world = World::new(Arc::new(Nothing(frame)), Rules::default(), 1).unwrap();
-    let stand = Stand { place: [0.0; 2], camera: Camera::default() };
+    let stand = Stand { place: Point::default(), camera: Camera::default() };
     assert!(still(&world, stand, &Look::default(), [64, 48]).unwrap_err().contains("land = none"));
     let mut bench = Bench::new(world, stand);
     for _ in 0..200 {

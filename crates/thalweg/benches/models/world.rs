@@ -1,6 +1,6 @@
 //! A world without end: what is waited for when a tile is asked for.
 
-use thalweg_core::{NoProgress, Result};
+use thalweg_core::{Cell, NoProgress, Result};
 use thalweg_sim::presets;
 use thalweg_sim::world::World;
 
@@ -23,7 +23,8 @@ pub fn world() -> Result<()> {
     let start = now();
     world.tile_at(LEVEL, first)?;
     row("a tile of 512² of level 8, no tile cached", start);
-    let neighbours = [[0, 1], [1, 0], [1, 1], [0, 2], [2, 0], [2, 1]].map(|[i, j]| [first[0] + i, first[1] + j]);
+    let neighbours =
+        [[0, 1], [1, 0], [1, 1], [0, 2], [2, 0], [2, 1]].map(|[i, j]| Cell::new(first.row + i, first.col + j));
     let mut seconds = Vec::new();
     for tile in neighbours {
         let start = now();

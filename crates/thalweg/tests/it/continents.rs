@@ -57,9 +57,11 @@ fn window(world: &Continents, start: [i64; 2], size: [usize; 2]) -> LocalWindow 
 }
 
 /// Ids near the middle and far from it, on both sides of the origin.
-fn ids(count: u64) -> impl Iterator<Item = [i64; 2]> {
-    let far = |k: u64| [0, 1].map(|axis| (Key::new(3, "ids").and(k).and(axis).bits() % 15_000_000) as i64 - 7_500_000);
-    (0..count).map(move |k| if k < 49 { [k as i64 / 7 - 3, k as i64 % 7 - 3] } else { far(k) })
+fn ids(count: u64) -> impl Iterator<Item = Cell<i64>> {
+    let far = |k: u64| {
+        Cell::from([0, 1].map(|axis| (Key::new(3, "ids").and(k).and(axis).bits() % 15_000_000) as i64 - 7_500_000))
+    };
+    (0..count).map(move |k| if k < 49 { Cell::new(k as i64 / 7 - 3, k as i64 % 7 - 3) } else { far(k) })
 }
 
 #[test]
@@ -75,17 +77,17 @@ fn maps_lie_apart_in_their_squares_and_elsewhere_in_each() {
         // All corners lie in the square of that id: so no two maps share a cell.
         for corner in [
             map.start,
-            [map.start[0], map.end[1] - 1].into(),
-            [map.end[0] - 1, map.start[1]].into(),
+            Cell::new(map.start.row, map.end.col - 1),
+            Cell::new(map.end.row - 1, map.start.col),
             map.end.map(|x| x - 1),
         ] {
-            assert_eq!(world.id_at(corner.into()), id);
+            assert_eq!(world.id_at(corner), id);
         }
         places.insert([0, 1].map(|axis| map.start[axis] - 60 * id[axis]));
     }
     // 13² places, and 0.3 of 2000 empty: a deviation is 20.
     assert!(places.len() > 160 && (500..700).contains(&empty), "{} {empty}", places.len());
-    let middle = world.map_of([0, 0]).unwrap();
+    let middle = world.map_of(Cell::new(0, 0)).unwrap();
     assert_eq!(middle, CellRect::from_corners([-24, -24], [24, 24]));
 }
 
@@ -118,16 +120,14 @@ fn all_land_drains_to_the_sea_and_seams_are_none() {
         let whole = window(&world, [-90, -90], [180, 180]);
         whole.check(world.frame()).unwrap();
         // Of lakes the level.
-        let z = |[i, j]: [i64; 2]| {
-            let at = (i as usize, j as usize);
+        let z = |cell: Cell<i64>| {
+            let at = cell.map(|x| x as usize);
             let lake = whole.lakes.as_ref().filter(|lakes| lakes.id[at] != 0);
             lake.map_or(whole.ground[at], |lakes| lakes.level[at])
         };
-        let next = |cell @ [i, j]: [i64; 2]| {
-            Some(D8::from_code(whole.receivers[(i as usize, j as usize)])?.neighbour_of(cell))
-        };
+        let next = |cell: Cell<i64>| Some(D8::from_code(whole.receivers[cell.map(|x| x as usize)])?.neighbour_of(cell));
         let mut land = 0;
-        for cell in (0..180).flat_map(|i| (0..180).map(move |j| [i, j])) {
+        for cell in CellRect::<i64>::new([0, 0], [180, 180]).cells() {
             let (mut at, mut count) = (cell, 0);
             land += i32::from(z(at) > Height::ZERO);
             while let Some(to) = next(at) {
@@ -138,14 +138,14 @@ fn all_land_drains_to_the_sea_and_seams_are_none() {
         }
         assert!(land > 500, "{land}");
         // Across a map's rim the floor is no steeper than twice what it is in open sea.
-        let differs = |a: [i64; 2], b: [i64; 2]| (z(a).metres() - z(b).metres()).abs();
+        let differs = |a: Cell<i64>, b: Cell<i64>| (z(a).metres() - z(b).metres()).abs();
         let open = window(&world, [600_000, 30], [60, 60]);
         let steepest = |window: &LocalWindow| {
             let of = |i: usize, j: usize| (window.ground[(i, j)].metres() - window.ground[(i, j + 1)].metres()).abs();
             (0..59).flat_map(|i| (0..59).map(move |j| (i, j))).map(|(i, j)| of(i, j)).fold(0.0, f64::max)
         };
         let usual = steepest(&open);
-        for id in (-1..=1).flat_map(|i| (-1..=1).map(move |j| [i, j])) {
+        for id in CellRect::<i64>::new([-1, -1], [3, 3]).cells() {
             let Some(map) = world.map_of(id) else { continue };
             for k in 0..48 {
                 for (inside, outside) in [
@@ -154,8 +154,8 @@ fn all_land_drains_to_the_sea_and_seams_are_none() {
                     ([map.start[0] + k, map.start[1]], [map.start[0] + k, map.start[1] - 1]),
                     ([map.start[0] + k, map.end[1] - 1], [map.start[0] + k, map.end[1]]),
                 ] {
-                    let [a, b] = [inside, outside].map(|cell| cell.map(|x| x + 90));
-                    if b.iter().all(|x| (0..180).contains(x)) {
+                    let [a, b] = [inside, outside].map(|cell| Cell::from(cell).map(|x| x + 90));
+                    if (0..2).all(|axis| (0..180).contains(&b[axis])) {
                         assert!(z(a) < Height::ZERO && differs(a, b) < 2.0 * usual + 5.0, "seed {seed}: {a:?}");
                     }
                 }
@@ -181,13 +181,13 @@ fn open_sea_costs_no_solve_and_a_continent_one() {
         part.ground.as_slice().iter().all(|z| *z < Height::ZERO) && part.receivers.as_slice().iter().all(|r| *r == 8)
     );
     // Beside a map, in its square, too.
-    let beside = |id: [i64; 2]| {
+    let beside = |id: Cell<i64>| {
         let map = world.map_of(id)?;
         let last = [60 * id[0] + 29, 60 * id[1] + 29];
         (map.end[0] <= last[0])
             .then_some(CellRect::from_corners([map.end[0], map.start[1]], [last[0] + 1, last[1] + 1]))
     };
-    let rect = ids(2000).filter(|id| *id != [0, 0]).find_map(beside).unwrap();
+    let rect = ids(2000).filter(|id| *id != Cell::new(0, 0)).find_map(beside).unwrap();
     assert!(world.window(rect, &mut progress).unwrap().ground.as_slice().iter().all(|z| *z < Height::ZERO));
     assert_eq!((steps.load(Ordering::SeqCst), world.bytes()), (0, 0));
     for _ in 0..2 {
@@ -223,9 +223,10 @@ fn continents_differ_and_lie_in_their_latitudes() {
     let found: Vec<_> = ids(30).filter(|id| world.map_of(*id).is_some()).collect();
     let seeds: BTreeSet<u64> = found.iter().map(|id| world.recipe_of(*id).seed).collect();
     assert_eq!(seeds.len(), found.len());
-    assert_eq!(world.recipe_of([0, 0]).to_toml(), recipe(4).to_toml());
+    assert_eq!(world.recipe_of(Cell::new(0, 0)).to_toml(), recipe(4).to_toml());
     // A degree is 111.2 km: 60 squares of 60 km southward are 32.4°.
-    let south = (30..200).find_map(|i| world.map_of([i, 0]).map(|map| ([i, 0], map))).unwrap();
+    let mut ids = (30..200).map(|row| Cell::new(row, 0));
+    let south = ids.find_map(|id| world.map_of(id).map(|map| (id, map))).unwrap();
     let value = |recipe: &Recipe| match recipe.stages[1].model.get("latitude") {
         Some(thalweg_core::declare::params::Value::Number(value)) => value,
         other => panic!("{other:?}"),
@@ -247,7 +248,7 @@ fn tiles_of_an_endless_world_are_exact_and_rivers_reach_the_sea() {
     whole.check(world.frame()).unwrap();
     let other = open();
     for (row, col) in [(0, -4), (-1, -3), (-1, -4), (0, -3)] {
-        let tile = other.tile_at(level, [row, col]).unwrap();
+        let tile = other.tile_at(level, Cell::new(row, col)).unwrap();
         let shared = tile.rect.grown(0, whole.rect);
         assert!(tile.part(shared).unwrap() == whole.part(shared).unwrap());
     }

@@ -43,7 +43,7 @@ fn random(n: u64) -> Case {
         }
     });
     case.grid.edges = [0, 1, 2, 3].map(|side| if n >> side & 1 == 0 { Edge::Open } else { Edge::Closed });
-    case.grid.origin = [draw(4, 1000) as i64, draw(5, 1000) as i64];
+    case.grid.origin = Cell::new(draw(4, 1000) as i64, draw(5, 1000) as i64);
     case.grid.world = [2000, 2000];
     // A third of them looped along either axis, or both.
     for axis in (0..2).filter(|axis| draw(12 + *axis as u64, 3) == 0 && size[*axis] >= Topology::FEWEST) {

@@ -9,7 +9,7 @@ use crate::long;
 use crate::support::{build_preset, preset_recipe, run_recipe, shared_preset, terrain_on, with_threads};
 use rayon::prelude::*;
 use thalweg_core::base::rng::Key;
-use thalweg_core::{CellRect, Edge, Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, CellRect, Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::{D8, OUT};
 use thalweg_models::model::{Local, Model};
 use thalweg_models::models::coast::Coast;
@@ -155,7 +155,8 @@ fn check_laws(what: &str, frame: &Frame, window: &LocalWindow, sinks: usize) {
     let cols = size[1];
     let next = |k: usize| {
         let code = window.receivers.as_slice()[k];
-        let [i, j] = D8::from_code(code)?.neighbour_of([(k / cols) as i64, (k % cols) as i64]);
+        let Cell { row: i, col: j } =
+            D8::from_code(code)?.neighbour_of(Cell::new((k / cols) as i64, (k % cols) as i64));
         assert!(
             (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j),
             "{what}: {k} leads out of the world"
@@ -233,7 +234,7 @@ fn trapped(frame: &Frame, window: &LocalWindow) -> usize {
     let mut trapped = 0;
     while let Some(Reverse((level, k))) = heap.pop() {
         for direction in D8::ALL {
-            let [i, j] = direction.neighbour_of([(k / cols) as i64, (k % cols) as i64]);
+            let Cell { row: i, col: j } = direction.neighbour_of(Cell::new((k / cols) as i64, (k % cols) as i64));
             if (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j) {
                 let to = i as usize * cols + j as usize;
                 if !done[to] {
@@ -288,10 +289,10 @@ impl Join for Wild {
         1 + self.0 % 4
     }
 
-    fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
+    fn want(&self, patch: &JoinPatch<'_>, cell: Cell<i64>) -> Height {
         let key = patch.key().cell(cell).and(self.0.into());
         let far = i64::from(self.0);
-        let there = patch.height([cell[0] + far, cell[1] - far]).metres();
+        let there = patch.height(Cell::new(cell.row + far, cell.col - far)).metres();
         let share = key.unit();
         let shore = patch.to_sea(cell).map_or(0.0, |far| 0.2 * far);
         Height::saturating(
@@ -316,7 +317,7 @@ impl Join for Long {
         65
     }
 
-    fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
+    fn want(&self, patch: &JoinPatch<'_>, cell: Cell<i64>) -> Height {
         patch.height(cell)
     }
 }
@@ -544,7 +545,7 @@ fn d8(window: &LocalWindow) -> (Vec<Option<usize>>, Vec<f64>) {
     let next: Vec<Option<usize>> = (0..z.len())
         .map(|k| {
             let falls = D8::ALL.into_iter().filter_map(|direction| {
-                let [i, j] = direction.neighbour_of([(k / cols) as i64, (k % cols) as i64]);
+                let Cell { row: i, col: j } = direction.neighbour_of(Cell::new((k / cols) as i64, (k % cols) as i64));
                 let inside = (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j);
                 let to = inside.then(|| i as usize * cols + j as usize)?;
                 let fall = f64::from(z[k].0 - z[to].0) / direction.distance();
@@ -557,7 +558,7 @@ fn d8(window: &LocalWindow) -> (Vec<Option<usize>>, Vec<f64>) {
     let (mut crossed, mut turn) = (next.clone(), vec![0u32; z.len()]);
     let around = |k: usize| {
         D8::ALL.into_iter().filter_map(move |direction| {
-            let [i, j] = direction.neighbour_of([(k / cols) as i64, (k % cols) as i64]);
+            let Cell { row: i, col: j } = direction.neighbour_of(Cell::new((k / cols) as i64, (k % cols) as i64));
             ((0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j)).then(|| i as usize * cols + j as usize)
         })
     };
@@ -691,11 +692,11 @@ fn rivers_meander_on_wide_floors_and_keep_their_cells() {
         check_laws("a valley", &frame, &fine, 0);
         let side = 1 << fine.level;
         let start = (0..25 * side).max_by(|a, b| fine.area[(*a, 32 * side)].total_cmp(&fine.area[(*b, 32 * side)]));
-        let mut at = [start.unwrap(), 32 * side];
+        let mut at = Cell::new(start.unwrap(), 32 * side);
         let mut cells = vec![];
-        while let Some(direction) = D8::from_code(fine.receivers[(at[0], at[1])]) {
-            assert_eq!(at[0] / side, 12, "the river leaves its coarse cells at {at:?}");
-            cells.push(at.map(|x| x as f64));
+        while let Some(direction) = D8::from_code(fine.receivers[at]) {
+            assert_eq!(at.row / side, 12, "the river leaves its coarse cells at {at:?}");
+            cells.push(<[f64; 2]>::from(at.map(|x| x as f64)));
             at = direction.neighbour_of(at.map(|x| x as i64)).map(|x| x as usize);
         }
         let mean = |w: &[[f64; 2]]| [0, 1].map(|axis| w.iter().map(|p| p[axis]).sum::<f64>() / w.len() as f64);
@@ -1166,13 +1167,13 @@ fn a_river_has_a_step_where_it_leaves_a_hard_bed() {
             let fine = refine(&frame, &rules, Key::new(seed, "steps"), &first, frame.world(1)).unwrap();
             check_laws("a stair", &frame, &fine, 0);
             let (cols, phases) = (fine.size()[1], strata.phases([0, 0], fine.size(), frame.width(1)));
-            let is_soft = |[i, j]: [usize; 2]| strata.softness(fine.ground[(i, j)].0, phases[i * cols + j]) > 1.0;
+            let is_soft = |cell: Cell| strata.softness(fine.ground[cell].0, phases[cell.row * cols + cell.col]) > 1.0;
             let start = (0..50).max_by(|a, b| fine.area[(*a, 24)].total_cmp(&fine.area[(*b, 24)])).unwrap();
-            let mut at = [start, 24];
-            while let Some(direction) = D8::from_code(fine.receivers[(at[0], at[1])]) {
+            let mut at = Cell::new(start, 24);
+            while let Some(direction) = D8::from_code(fine.receivers[at]) {
                 let to = direction.neighbour_of(at.map(|x| x as i64)).map(|x| x as usize);
                 if is_soft(at) != is_soft(to) {
-                    let [z, low] = [at, to].map(|[i, j]| fine.ground[(i, j)].metres());
+                    let [z, low] = [at, to].map(|cell| fine.ground[cell].metres());
                     let sum = &mut sums[usize::from(is_soft(at))];
                     (sum[0], sum[1]) = (sum[0] + z - low, sum[1] + direction.distance() * frame.width(1));
                 }

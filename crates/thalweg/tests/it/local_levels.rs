@@ -2,8 +2,8 @@
 
 use crate::long;
 use crate::support::{finish_run, run_recipe, with_threads};
-use thalweg_core::Terrain;
 use thalweg_core::terrain::Cells;
+use thalweg_core::{Cell, Terrain};
 use thalweg_flow::D8;
 use thalweg_models::model::{Local, MassBalance};
 use thalweg_refine::{LocalWindow, Rules};
@@ -229,7 +229,7 @@ fn a_local_build_drains() {
         let (i, j) = ((k / cols) as i64, (k % cols) as i64);
         match u8::try_from(rec[k]).ok().and_then(D8::from_code) {
             Some(direction) => {
-                let [r, c] = direction.neighbour_of([i, j]);
+                let Cell { row: r, col: c } = direction.neighbour_of(Cell::new(i, j));
                 let to = (r * cols as i64 + c) as usize;
                 assert!(z[to] <= z[k] && area[to] >= area[k], "{i}, {j}");
             }
@@ -300,7 +300,7 @@ fn assert_drains(name: &str, terrain: &Terrain) {
         range = [range[0].min(z[k]), range[1].max(z[k])];
         match u8::try_from(rec[k]).ok().and_then(D8::from_code) {
             Some(direction) => {
-                let [r, c] = direction.neighbour_of([i, j]);
+                let Cell { row: r, col: c } = direction.neighbour_of(Cell::new(i, j));
                 let to = (r * cols as i64 + c) as usize;
                 let in_one = lake(k) != 0 && lake(k) == lake(to);
                 // A river that runs on beside its lake lies under the lake's level, and a fill lets the water out there.

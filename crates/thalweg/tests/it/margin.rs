@@ -3,7 +3,7 @@
 use crate::support::{finish_run, run_recipe};
 use proptest::prelude::*;
 use thalweg_core::terrain::Cells;
-use thalweg_core::{Edge, Terrain};
+use thalweg_core::{Cell, Edge, Terrain};
 use thalweg_render::products::measure::measure;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
@@ -44,7 +44,8 @@ proptest! {
         let plain = run_recipe(plain.recipe().clone()).into_terrain();
         let terrain = built(&format!("{head}margin = {margin:?}"), NOISE);
         prop_assert_eq!(terrain.grid.size, plain.grid.size);
-        prop_assert_eq!((terrain.grid.origin, terrain.grid.first, terrain.grid.world), ([0, 0], [0, 0], plain.grid.size));
+        let corner = Cell::new(0, 0);
+        prop_assert_eq!((terrain.grid.origin, terrain.grid.first, terrain.grid.world), (corner, corner, plain.grid.size));
         prop_assert!(margin == 0.0 || terrain.grid.edges == [Edge::Open; 4]);
         terrain.grid.check().unwrap();
         // Finer levels are filled in from what lies round, of which the map alone has none at its sides.

@@ -12,7 +12,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::{Param, ParamKind, Value};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{CellType, Cells, LOOSE, LayerSpec, POOL, WATER};
-use thalweg_core::{Edge, Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
 use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models;
 use thalweg_models::models::glacier::ICE;
@@ -184,7 +184,7 @@ fn terrain(case: &Case, model: impl Fn(&Grid) -> Option<Box<dyn Model>>) -> Opti
     };
     let mut grid = Grid::new(case.size, case.cell).expect("a small grid");
     grid.edges = std::array::from_fn(|k| if case.closed >> k & 1 == 1 { Edge::Closed } else { Edge::Open });
-    grid.first = case.size.map(|lines| -(case.margin.min((lines - 1) / 2) as i64));
+    grid.first = Cell::from(case.size).map(|lines| -(case.margin.min((lines - 1) / 2) as i64));
     grid.origin = grid.first;
     grid.sea_level = case.sea.map(|share| Height::saturating((share - 0.5) * case.relief));
     let ground = Field::generate(case.size, |i, j| Height::saturating((height(i, j) - 0.5) * case.relief));

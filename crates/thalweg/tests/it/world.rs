@@ -10,7 +10,9 @@ use crate::support::{preset_recipe, run_recipe, terrain_on, with_threads};
 use rayon::prelude::*;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::LakeRaster;
-use thalweg_core::{CellRect, Edge, Error, Field, Grid, Height, NoProgress, Progress, ProgressReport, Result, Terrain};
+use thalweg_core::{
+    Cell, CellRect, Edge, Error, Field, Grid, Height, NoProgress, Point, Progress, ProgressReport, Result, Terrain,
+};
 use thalweg_refine::{Frame, LocalWindow, Rules};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::world::{Cache, Coarse, End, World};
@@ -70,11 +72,10 @@ fn whole(world: &World, seed: u64, level: u32) -> LocalWindow {
 }
 
 /// Every tile of a level, in an order drawn by lot.
-fn shuffled(world: &World, level: u32, seed: u64) -> Vec<[i64; 2]> {
+fn shuffled(world: &World, level: u32, seed: u64) -> Vec<Cell<i64>> {
     let all = world.frame().world(level);
-    let [first, last] = [world.tile_of(all.start.into()), world.tile_of(all.end.map(|x| x - 1).into())];
-    let mut tiles: Vec<[i64; 2]> =
-        (first[0]..=last[0]).flat_map(|i| (first[1]..=last[1]).map(move |j| [i, j])).collect();
+    let [first, last] = [world.tile_of(all.start), world.tile_of(all.end.map(|x| x - 1))];
+    let mut tiles: Vec<_> = CellRect::from_corners(first, last.map(|x| x + 1)).cells().collect();
     tiles.sort_by_key(|tile| Key::new(seed, "order").cell(*tile).bits());
     tiles
 }
@@ -147,7 +148,7 @@ struct Islands {
 impl Islands {
     fn new() -> Self {
         let (frame, square) = LocalWindow::of(&island(64, 7)).unwrap();
-        let frame = Frame { first: [-(1 << 29); 2], cells: [1 << 30; 2], ..frame };
+        let frame = Frame { first: [-(1 << 29); 2].into(), cells: [1 << 30; 2], ..frame };
         Self { frame, square, asked: AtomicU64::new(0) }
     }
 }
@@ -194,7 +195,7 @@ fn a_world_without_end_has_tiles_everywhere() {
     let levels = long::or(vec![0, 1, 5], vec![0, 1, 2, 3, 6, 9, 12]);
     for level in levels {
         for cell in [[0, 0], [-70, 40], [far, -far], [-(1 << 29), 12_345_678]] {
-            let cell = cell.map(|x| (x << level) + 1);
+            let cell = Cell::from(cell).map(|x| (x << level) + 1);
             let tile = world.tile_at(level, world.tile_of(cell)).unwrap();
             tile.check(world.frame()).unwrap();
             // The same cells in a window that lies otherwise.
@@ -220,7 +221,7 @@ fn a_world_without_end_has_tiles_everywhere() {
     assert!(error.starts_with("level = 40: allowed is 0 to 14"), "{error}");
     let wide = Islands { frame: Frame { cell: 1e5, ..Islands::new().frame }, ..Islands::new() };
     let wide = World::new(
-        Arc::new(Islands { frame: Frame { first: [-(1 << 40); 2], cells: [1 << 41; 2], ..wide.frame }, ..wide }),
+        Arc::new(Islands { frame: Frame { first: [-(1 << 40); 2].into(), cells: [1 << 41; 2], ..wide.frame }, ..wide }),
         narrow(),
         3,
     )
@@ -471,9 +472,9 @@ fn what_cannot_be_is_refused() {
         assert!(world.tile(1, bad, 3.0).is_err() && world.height_at(3.0, bad, 1).is_err());
         assert!(world.follow(1, bad, 3.0).is_err());
     }
-    let error = told(world.tile_at(6, [4, 0]));
+    let error = told(world.tile_at(6, Cell::new(4, 0)));
     assert_eq!(error, "tile = row 4, column 0 of level 6: allowed is rows 0 to 3, columns 0 to 3");
-    assert!(world.tile_at(1, [i64::MAX, i64::MIN]).is_err());
+    assert!(world.tile_at(1, Cell::new(i64::MAX, i64::MIN)).is_err());
     let window = |level, rect| world.window(level, rect).unwrap_err().to_string();
     assert!(window(1, CellRect::new([3, 3], [0, 9])).starts_with("window = rows 3 to 3"));
     assert!(window(14, CellRect::new([0, 0], [1 << 19; 2])).contains("268435456 cells at most"));
@@ -594,7 +595,7 @@ fn tiles_by_distance_cover_the_land_once() {
     let world = World::over(&hills(100, 1), narrow(), 1).unwrap().with_tiles(32).unwrap();
     let extent = 3000.0;
     for (camera, detail) in [([700.0, 2100.0], 1.0), ([-5000.0, 100.0], 0.5), ([2999.0, 3000.0], 3.0)] {
-        let wanted = world.around(camera, 1e5, 4, detail).unwrap();
+        let wanted = world.around(Point::from(camera), 1e5, 4, detail).unwrap();
         let mut area = 0.0;
         for (number, one) in wanted.iter().enumerate() {
             let metres = |w: &thalweg_sim::world::Wanted| {
@@ -616,11 +617,11 @@ fn tiles_by_distance_cover_the_land_once() {
     }
     // Without end: only what is near.
     let world = World::new(Arc::new(Islands::new()), narrow(), 3).unwrap();
-    let near = world.around([0.0, 0.0], 20_000.0, 6, 1.0).unwrap();
-    assert!(near.len() < 400 && near.iter().any(|w| w.tile.iter().all(|x| *x < 0)));
-    assert!(world.around([0.0, 0.0], 1e14, 6, 1.0).unwrap_err().to_string().contains("100000 tiles"));
+    let near = world.around(Point::default(), 20_000.0, 6, 1.0).unwrap();
+    assert!(near.len() < 400 && near.iter().any(|w| w.tile.row < 0 && w.tile.col < 0));
+    assert!(world.around(Point::default(), 1e14, 6, 1.0).unwrap_err().to_string().contains("100000 tiles"));
     for (far, detail) in [(f64::NAN, 1.0), (-1.0, 1.0), (1.0, f64::INFINITY)] {
-        assert!(world.around([0.0, 0.0], far, 6, detail).is_err());
+        assert!(world.around(Point::default(), far, 6, detail).is_err());
     }
-    assert!(world.around([f64::NAN, 0.0], 10.0, 6, 1.0).is_err());
+    assert!(world.around(Point::new(f64::NAN, 0.0), 10.0, 6, 1.0).is_err());
 }

@@ -2,7 +2,7 @@
 
 use crate::models::coast::cut::LEAST;
 use crate::models::coast::{Coast, smooth};
-use thalweg_core::Height;
+use thalweg_core::{Cell, Height};
 use thalweg_refine::{Join, JoinPatch};
 
 /// Widths, in cells, of the ground that the level cuts: on wider cells nothing of it shows, on narrower ones it is there already.
@@ -73,7 +73,7 @@ impl Join for Foot {
         (self.back / width).ceil() as u32
     }
 
-    fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
+    fn want(&self, patch: &JoinPatch<'_>, cell: Cell<i64>) -> Height {
         let here = patch.height(cell);
         let (Some(sea), Some(far)) = (patch.sea(), patch.to_sea(cell)) else { return here };
         let over = here.metres() - sea.metres();
@@ -83,7 +83,7 @@ impl Join for Foot {
         let looks = f64::from(self.reach(patch.level(), patch.width()));
         let is_sea = |[east, south]: &[f64; 2]| {
             let [i, j] = [south, east].map(|way| libm::round(way * looks) as i64);
-            patch.height([cell[0] + i, cell[1] + j]) <= sea
+            patch.height(Cell::new(cell.row + i, cell.col + j)) <= sea
         };
         // Of the ways that would lead to the sea from here if the shore were straight.
         let straight = libm::acos((far / (looks * patch.width())).min(1.0)) / std::f64::consts::PI;

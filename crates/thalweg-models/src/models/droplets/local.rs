@@ -100,7 +100,7 @@ impl Join for Shower {
         let Ok(mut grid) = Grid::new([2, 2], width) else { return };
         grid.sea_level = patch.sea();
         let rules = Rules::new(&self.model, &grid);
-        let at = |i: usize, j: usize| [first[0] + i as i64, first[1] + j as i64];
+        let at = |i: usize, j: usize| Cell::new(first.row + i as i64, first.col + j as i64);
         let mut ground = Field::generate(size, |i, j| patch.height(at(i, j)).0);
         let held = Field::generate(size, |i, j| patch.is_held(at(i, j)));
         let each = self.each(patch);

@@ -3,8 +3,8 @@
 use std::f64::consts::TAU;
 
 use crate::models::dunes::Dunes;
-use thalweg_core::Height;
 use thalweg_core::terrain::height::UNITS;
+use thalweg_core::{Cell, Height, Point};
 use thalweg_noise::gradient::noise;
 use thalweg_refine::{Join, JoinPatch};
 
@@ -70,7 +70,7 @@ impl Join for Backs {
         4
     }
 
-    fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
+    fn want(&self, patch: &JoinPatch<'_>, cell: Cell<i64>) -> Height {
         let here = patch.height(cell);
         let high = HEIGHT * libm::pow(self.spacing, GROWTH);
         let sand = patch.sand(cell).metres() / high;
@@ -78,11 +78,12 @@ impl Join for Backs {
             return here;
         }
         let step = self.wind.map(|way| libm::round(2.0 * way) as i64);
-        let [before, after] = [-1, 1].map(|side| patch.height([cell[0] + side * step[0], cell[1] + side * step[1]]));
+        let beside = |side: i64| patch.height(Cell::from_axes(|axis| cell[axis] + side * step[axis]));
+        let [before, after] = [-1, 1].map(beside);
         let run = 2.0 * ((step[0] * step[0] + step[1] * step[1]) as f64).sqrt() * patch.width();
         let falls = f64::from(before.0.saturating_sub(after.0)) / UNITS / run;
         let lee = ((falls - LEE[0]) / (LEE[1] - LEE[0])).clamp(0.0, 1.0);
-        let [x, y] = patch.place(cell);
+        let Point { x, y } = patch.place(cell);
         let ends = (0.6 + 1.2 * f64::from(self.noise([y, x], ENDS, 0x656e_6473))).clamp(0.0, 1.0);
         let bend = f64::from(WANDER * self.noise([y, x], BENDS, 0x6265_6e64));
         let phase = TAU * ((y * self.wind[0] + x * self.wind[1]) / self.spacing + bend);

@@ -270,7 +270,7 @@ impl Stepper for Blowing {
         planes.factors.extend([(SHADE, &air.shade), (LIFT, &air.lift), (TURN, &air.turn)]);
         // Tiles lie elsewhere in each step, by whole blocks: what their borders do to the order of things evens out.
         let shift = tick.key.and(u64::from(tick.step)).and(2).pair().map(|part| (part * 64.0) as i64 * BLOCK);
-        let shifted = Grid { origin: [grid.origin[0] + shift[0], grid.origin[1] + shift[1]], ..grid };
+        let shifted = Grid { origin: Cell::from_axes(|axis| grid.origin[axis] + shift[axis]), ..grid };
         slabs.iter_mut().for_each(|slab| slab.shift(shift));
         let (mut aloft, done) = particles::round(&flight, &shifted, &mut planes, slabs)?;
         budget += done;

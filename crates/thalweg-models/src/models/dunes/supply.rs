@@ -29,7 +29,7 @@ pub(super) fn columns(grid: &Grid) -> i64 {
 
 /// The block of cells of the world in which its first cell lies.
 pub(super) fn corner(grid: &Grid) -> Cell<i64> {
-    Cell::from(grid.first).map(|first| first.div_euclid(BLOCK) * BLOCK)
+    grid.first.map(|first| first.div_euclid(BLOCK) * BLOCK)
 }
 
 /// The first of the numbers of a step's slabs: one for each cell of the world, then those that are blown in.
@@ -115,7 +115,7 @@ pub(super) fn blown_in(model: &Dunes, slab: i32, terrain: &Terrain, wind: [f64; 
             continue;
         }
         // Patches go by as time does: rows of noise, a cell a step.
-        let passing = Grid { size: [1, length], origin: [tick.step.into(), 0], ..grid.clone() };
+        let passing = Grid { size: [1, length], origin: Cell::new(tick.step.into(), 0), ..grid.clone() };
         let patches = Patches::new(model, grid, tick.key.and(2 + side as u64)).row(&passing, 0);
         let come = |n: usize| {
             let along = n / count as usize;

@@ -156,7 +156,7 @@ impl Rivers {
             scale: libm::pow(UNITS, 1.0 - model.slope_exponent),
             n: model.slope_exponent,
             topology: terrain.grid.topology(),
-            origin: terrain.grid.in_world().into(),
+            origin: terrain.grid.in_world(),
             salt: mix(salt),
         };
         let ground = terrain.ground.as_mut_slice();

@@ -154,7 +154,7 @@ struct Squares {
 
 impl Squares {
     fn of(candidates: &[Candidate], side: f64, grid: &Grid) -> Self {
-        let [y, x] = grid.origin.map(|first| first as f64 * grid.cell);
+        let Cell { row: y, col: x } = grid.origin.map(|first| first as f64 * grid.cell);
         let count = grid.size.map(|cells| (cells as f64 * grid.cell / side) as usize + 1);
         let mut squares = Self { first: Point { x, y }, side, count, lists: vec![Vec::new(); count[0] * count[1]] };
         for (number, one) in candidates.iter().enumerate() {
@@ -194,7 +194,7 @@ mod tests {
     /// A rolling ground on world metres, a window of it.
     fn land(origin: [i64; 2], size: [usize; 2], cell: f64) -> (Grid, Field<Height>) {
         let mut grid = Grid::new(size, cell).unwrap();
-        grid.origin = origin;
+        grid.origin = origin.into();
         let ground = Field::generate(size, |i, j| {
             let [y, x] = [i as i64 + origin[0], j as i64 + origin[1]].map(|n| (n as f64 + 0.5) * cell);
             Height::saturating(300.0 + 40.0 * libm::sin(x / 60.0) * libm::cos(y / 45.0))

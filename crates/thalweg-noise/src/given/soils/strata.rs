@@ -9,7 +9,7 @@ use crate::given::soils::tan;
 use thalweg_core::base::rng::Key;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Column, Table};
-use thalweg_core::{Error, Field, Grid, Result, Terrain};
+use thalweg_core::{Cell, Error, Field, Grid, Result, Terrain};
 
 /// Name of a terrain's table of beds, a row a bed, the lowest first. Its columns are the fields of [`Bed`].
 pub const STRATA: &str = "strata";
@@ -290,7 +290,7 @@ struct Warp {
     /// Points a cell.
     pace: f64,
     /// World number of the first row and column of points, less a half cell in points.
-    start: [f64; 2],
+    start: Cell<f64>,
 }
 
 /// Points to a wavelength.
@@ -312,7 +312,7 @@ impl Warp {
         let pace = grid.cell / spacing;
         // Points lie in the middle of cells of that spacing, of the same world.
         let at = |cell: i64| (cell as f64 + 0.5) * pace - 0.5;
-        let first = [0, 1].map(|a| at(grid.origin[a]).floor());
+        let first = Cell::from_axes(|a| at(grid.origin[a]).floor());
         let size = [0, 1].map(|a| (at(grid.origin[a] + grid.size[a] as i64 - 1).floor() - first[a]) as usize + 2);
         let origin = first.map(|x| x as i64);
         let around = Grid { size, world: size, cell: spacing, origin, ..grid.clone() };
