@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use thalweg_core::base::memory::{available, check_memory};
 use thalweg_core::base::names::{shown as shown_path, to_text};
-use thalweg_core::{Cell, Error, Height, Result, Terrain};
+use thalweg_core::{Cell, Error, Height, MapPoint, Result, Terrain};
 use thalweg_export::world_folder::{read_world, reads_of, trees_of};
 use thalweg_io::apart::apart;
 use thalweg_io::place::cell_at;
@@ -157,16 +157,16 @@ pub fn note(report: &mut Value, input: &Path, overridden: &[String], start: Inst
     report["seconds"] = start.elapsed().as_secs_f64().into();
 }
 
-/// Cells that were given as such, and those round points in the file's coordinates, given by `flag`.
+/// Returns `cells`, and after them the cells that hold `points`, which `flag` gives in the file's map coordinates.
 ///
 /// # Errors
 /// A point outside.
-pub fn cells(terrain: &Terrain, cells: &[[usize; 2]], points: &[[f64; 2]], flag: &str) -> Result<Vec<Cell>> {
+pub fn cells(terrain: &Terrain, cells: &[Cell], points: &[MapPoint], flag: &str) -> Result<Vec<Cell>> {
     let placed = points.iter().map(|point| {
         let allowed = "a point inside the file, in its coordinates";
-        cell_at(&terrain.grid, *point).ok_or_else(|| Error::value(flag, format!("{},{}", point[0], point[1]), allowed))
+        cell_at(&terrain.grid, *point).ok_or_else(|| Error::value(flag, format!("{},{}", point.x, point.y), allowed))
     });
-    cells.iter().map(|cell| Ok(Cell::from(*cell))).chain(placed).collect()
+    cells.iter().copied().map(Ok).chain(placed).collect()
 }
 
 fn told((mut terrain, warnings): (Terrain, Vec<String>), sea: Option<f64>, voice: Voice) -> Result<Terrain> {

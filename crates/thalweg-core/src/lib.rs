@@ -24,4 +24,4 @@ pub use base::progress::{NoProgress, Progress, ProgressReport};
 pub use terrain::field::{Field, Size};
 pub use terrain::grid::{Edge, Georeference, Grid, Topology};
 pub use terrain::height::Height;
-pub use terrain::{Cell, CellRect, Extent, Point, Terrain};
+pub use terrain::{Cell, CellRect, Extent, MapPoint, Point, Terrain};

@@ -44,16 +44,24 @@ impl Samples {
         inside(size, window)?;
         let mut cut = Self::zeros(self.kind(), window.size()[0] * window.size()[1])
             .map_err(|problem| Error::value("window", window.size()[0] * window.size()[1], problem))?;
-        cut.paste(window.size(), CellRect::new([0, 0], window.size()), self, size, window.start.into())?;
+        cut.paste(window.size(), CellRect::new([0, 0], window.size()), self, size, window.start)?;
         Ok(cut)
     }
 
-    /// Puts samples of `from`, a map of `from_size`, into `to` of these, a map of `size`; they are taken from row and column `start` of
-    /// `from` on.
+    /// Puts samples of `from`, a map of `from_size`, into `to` of these, a map of `size`. They are taken from cell
+    /// `start` of `from` on.
     ///
     /// # Errors
     /// Samples of another type, or not as many as their map has cells; a window that does not lie inside its map.
-    pub fn paste(&mut self, size: Size, to: CellRect, from: &Self, from_size: Size, start: [usize; 2]) -> Result<()> {
+    pub fn paste(
+        &mut self,
+        size: Size,
+        to: CellRect,
+        from: &Self,
+        from_size: Size,
+        start: impl Into<Cell>,
+    ) -> Result<()> {
+        let start = start.into();
         inside(size, to)?;
         inside(from_size, CellRect::new(start, to.size()))?;
         for (samples, size) in [(&*self, size), (from, from_size)] {

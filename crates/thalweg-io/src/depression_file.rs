@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::place::Place;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Cell, Error, Grid, Result};
+use thalweg_core::{Cell, Error, Grid, MapPoint, Result};
 use thalweg_render::products::nested::NestedDepression;
 
 /// The names of the columns.
@@ -52,7 +52,10 @@ impl<'a> DepressionFile<'a> {
     /// # Errors
     /// What writing to `file` meets.
     pub fn put(&mut self, one: &NestedDepression) -> Result<()> {
-        let at = |cell: Cell| self.place.at(cell.map(|k| k as f64 + 0.5)).map(|metres| metres.to_string());
+        let at = |cell: Cell| {
+            let MapPoint { x, y } = self.place.at(cell.map(|k| k as f64 + 0.5));
+            [x, y].map(|metres| metres.to_string())
+        };
         let NestedDepression { id, lake, into_lake, cells, .. } = one;
         let [parent, into] = [one.parent, one.into].map(Option::unwrap_or_default);
         let ([pit_x, pit_y], [spill_x, spill_y]) = (at(one.pit), one.spill.map_or_else(Default::default, at));

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::place::{Place, unnamed};
 use super::{FilePath, atomic};
 use thalweg_core::terrain::{ChannelReach, Lake};
-use thalweg_core::{Cell, Error, Grid, Result};
+use thalweg_core::{Cell, Error, Grid, MapPoint, Result};
 
 /// A line or an area, in cells from the north-western corner.
 #[derive(Debug, Clone, PartialEq)]
@@ -229,12 +229,12 @@ impl Geometry {
     fn geojson(&self, place: &Place) -> (&'static str, Value) {
         match self {
             Self::Line(points) => {
-                let points: Vec<[f64; 2]> = points.iter().map(|at| place.at(*at)).collect();
+                let points: Vec<MapPoint> = points.iter().map(|at| place.at(*at)).collect();
                 ("LineString", json!(points))
             }
             Self::Profile(points) => {
                 let point = |(at, height): &(Cell<f64>, f64)| {
-                    let [x, y] = place.at(*at);
+                    let MapPoint { x, y } = place.at(*at);
                     [x, y, *height]
                 };
                 ("LineString", json!(points.iter().map(point).collect::<Vec<_>>()))
@@ -438,7 +438,7 @@ impl GeozeroGeometry for Placed<'_> {
             Geometry::Profile(points) => {
                 processor.linestring_begin(true, points.len(), 0)?;
                 for (number, (at, height)) in points.iter().enumerate() {
-                    let [x, y] = self.place.at(*at);
+                    let MapPoint { x, y } = self.place.at(*at);
                     processor.coordinate(x, y, Some(*height), None, None, None, number)?;
                 }
                 processor.linestring_end(true, 0)
@@ -467,7 +467,7 @@ impl Placed<'_> {
     fn line<P: GeomProcessor>(&self, to: &mut P, points: &[Cell<f64>], alone: bool, number: usize) -> Answer<()> {
         to.linestring_begin(alone, points.len(), number)?;
         for (k, at) in points.iter().enumerate() {
-            let [x, y] = self.place.at(*at);
+            let MapPoint { x, y } = self.place.at(*at);
             to.xy(x, y, k)?;
         }
         to.linestring_end(alone, number)

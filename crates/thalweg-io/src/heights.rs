@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::layer::cell_words;
 use super::{Raster, SampleType, Sidecar, Unit};
-use thalweg_core::Height;
 use thalweg_core::terrain::height::NO_HEIGHT;
+use thalweg_core::{Cell, Height};
 
 /// Heights of the lowest and highest code of an unscaled file of which nothing else is known, in metres.
 pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
@@ -40,21 +40,22 @@ const HUGE: f64 = 1e38;
 /// How far below all other heights a usual stand-in must lie to be taken for one: no land falls a kilometre at once to just this number.
 const FAR: f64 = 1000.0;
 
-/// The first cell of a kind in a file's row-major order: its row and column, and its sample; `None` where there is none of that kind.
-pub type FirstSample = Option<([usize; 2], f64)>;
+/// The first cell of a kind in a file's row-major order, and its sample; `None` where there is none of that kind.
+pub type FirstSample = Option<(Cell, f64)>;
 
 /// A sample as its bits: JSON knows no infinite numbers.
 mod first_sample {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::FirstSample;
+    use thalweg_core::Cell;
 
     pub fn serialize<S: Serializer>(first: &FirstSample, to: S) -> Result<S::Ok, S::Error> {
         first.map(|(cell, sample)| (cell, sample.to_bits())).serialize(to)
     }
 
     pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<FirstSample, D::Error> {
-        let first = Option::<([usize; 2], u64)>::deserialize(from)?;
+        let first = Option::<(Cell, u64)>::deserialize(from)?;
         Ok(first.map(|(cell, bits)| (cell, f64::from_bits(bits))))
     }
 }
@@ -169,8 +170,8 @@ impl HeightReading {
         self.declared.or(self.stand_in)
     }
 
-    /// Looks at a piece of the file whose first sample is the cell `start` (row, column).
-    pub fn look(&self, piece: &Raster, start: [usize; 2]) -> SampleLook {
+    /// Looks at a piece of the file whose first sample is the cell `start`.
+    pub fn look(&self, piece: &Raster, start: Cell) -> SampleLook {
         let cols = piece.size[1].max(1);
         let whole = self.kind.full().is_some();
         let see = |look: &mut SampleLook, k: usize, sample: f64| {
@@ -179,7 +180,7 @@ impl HeightReading {
                 look.masked += 1;
                 return;
             }
-            let here = || Some(([start[0] + k / cols, start[1] + k % cols], sample));
+            let here = || Some((Cell::new(start.row + k / cols, start.col + k % cols), sample));
             if self.is_declared(sample) || !sample.is_finite() {
                 look.missing += 1;
                 if sample.is_infinite() && !self.is_declared(sample) {
@@ -291,12 +292,12 @@ impl HeightReading {
         !sample.is_finite() || self.is_declared(sample) || self.is_stand_in(sample)
     }
 
-    /// The heights of a piece whose first sample is the cell `start` (row, column), one a sample, row by row; of [`NO_HEIGHT`] units where
-    /// there is no data. The error is the problem in words.
+    /// The heights of a piece whose first sample is the cell `start`, one a sample, row by row; [`NO_HEIGHT`] units
+    /// where there is no data. The error is the problem in words.
     ///
     /// # Errors
     /// As [`HeightReading::check`].
-    pub fn heights(&self, piece: &Raster, start: [usize; 2]) -> Result<Vec<Height>, String> {
+    pub fn heights(&self, piece: &Raster, start: Cell) -> Result<Vec<Height>, String> {
         let mut heights = vec![Height(NO_HEIGHT); piece.samples.len()];
         let parts = heights.par_chunks_mut(STRETCH).zip(stretches(piece.samples.len()));
         let is_right = parts.map(|(heights, some)| {
@@ -323,18 +324,18 @@ impl HeightReading {
         (!self.is_missing(piece, k)).then(|| Height::saturating(self.metres(piece.samples.get(k))))
     }
 
-    /// Checks the heights of a piece whose first sample is the cell `start` (row, column). The error is the problem in words.
+    /// Checks the heights of a piece whose first sample is the cell `start`. The error is the problem in words.
     ///
     /// # Errors
     /// A height outside −16 000 to 16 000 m, with its cell.
-    pub fn check(&self, piece: &Raster, start: [usize; 2]) -> Result<(), String> {
+    pub fn check(&self, piece: &Raster, start: Cell) -> Result<(), String> {
         let cols = piece.size[1].max(1);
         let metres = |k: usize| self.metres(piece.samples.get(k));
         let is_wrong = |k: &usize| !self.is_missing(piece, *k) && Height::from_metres(metres(*k)).is_err();
         match (0..piece.samples.len()).into_par_iter().find_first(is_wrong) {
             None => Ok(()),
             Some(k) => {
-                let place = cell_words([start[0] + k / cols, start[1] + k % cols]);
+                let place = cell_words(Cell::new(start.row + k / cols, start.col + k % cols));
                 Err(format!("holds {} m at {place}: allowed is -16000 to 16000 m", metres(k)))
             }
         }
@@ -400,10 +401,10 @@ mod tests {
         raster.mask = Some((0..count).map(|k| draw(3, k) < 0.1).collect());
         let (reading, _) = {
             let reading = HeightReading::of(&raster, None, &LoadOptions::default());
-            let look = reading.look(&raster, [0, 0]);
+            let look = reading.look(&raster, Cell::new(0, 0));
             reading.settle(&look).unwrap()
         };
-        let heights = reading.heights(&raster, [0, 0]).unwrap();
+        let heights = reading.heights(&raster, Cell::new(0, 0)).unwrap();
         for (k, height) in heights.into_iter().enumerate() {
             assert_eq!(height, reading.height(&raster, k).unwrap_or(Height(NO_HEIGHT)), "sample {k}");
         }
@@ -412,7 +413,7 @@ mod tests {
             let Samples::F32(samples) = &mut raster.samples else { unreachable!() };
             samples[157 * 3 + 4] = 99_999.0;
             raster.mask = masked.then(|| vec![true; count]);
-            let told = reading.heights(&raster, [100, 200]);
+            let told = reading.heights(&raster, Cell::new(100, 200));
             assert_eq!(told.is_ok(), masked);
             assert!(masked || told.unwrap_err().contains("99999 m at row 103, column 204"));
         }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Raster, SampleType, Samples, geokeys};
+use thalweg_core::MapPoint;
 
 /// Reads a tile; [`place`] then says where it lies.
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
@@ -22,14 +23,16 @@ pub(super) fn place(raster: &mut Raster, path: &Path) {
     let name = path.file_stem().map(|name| name.to_string_lossy().to_ascii_uppercase()).unwrap_or_default();
     let step = 1.0 / (raster.size[0] as f64 - 1.0);
     // Samples are points: the first corner lies half a step outside.
-    let transform = corner(&name).map(|[lat, lon]| [lon - 0.5 * step, step, 0.0, lat + 1.0 + 0.5 * step, 0.0, -step]);
+    let transform =
+        corner(&name).map(|MapPoint { x, y }| [x - 0.5 * step, step, 0.0, y + 1.0 + 0.5 * step, 0.0, -step]);
     raster.georeference = Some(geokeys::wgs84_points(transform));
     if transform.is_none() {
         raster.warnings.push(format!("its name `{name}` tells no latitude and longitude (as `N34W118` does)"));
     }
 }
 
-fn corner(name: &str) -> Option<[f64; 2]> {
+/// Longitude and latitude of the south-west sample.
+fn corner(name: &str) -> Option<MapPoint> {
     let number = |range, positive, negative: char| -> Option<f64> {
         let part: &str = name.get(range)?;
         let degrees = part.get(1..)?.parse::<u16>().ok()?;
@@ -39,7 +42,8 @@ fn corner(name: &str) -> Option<[f64; 2]> {
             _ => None,
         }
     };
-    Some([number(0..3, 'N', 'S')?, number(3..7, 'E', 'W')?])
+    let (latitude, longitude) = (number(0..3, 'N', 'S')?, number(3..7, 'E', 'W')?);
+    Some(MapPoint::new(longitude, latitude))
 }
 
 #[cfg(test)]

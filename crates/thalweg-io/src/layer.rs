@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{FilePath, Raster, SampleType, read};
 use thalweg_core::terrain::{CellType, Cells, LayerSpec};
-use thalweg_core::{Error, Field, Grid, Height, Result, Terrain};
+use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Terrain};
 
 /// Reads a layer of kind `spec` for a terrain of this grid.
 ///
@@ -61,24 +61,18 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
             ),
         ));
     }
-    cells_of(path, &raster, [0, 0], spec, mask)
+    cells_of(path, &raster, Cell::new(0, 0), spec, mask)
 }
 
-/// A piece of a layer, as [`load_layer`] reads a whole one: the cells of a file from row and column `start` on. `path` is said in messages.
+/// A piece of a layer, as [`load_layer`] reads a whole one: the cells of a file from `start` on. Messages name `path`.
 ///
 /// # Errors
 /// As [`load_layer`], but for the size.
-pub fn layer_piece(path: &Path, piece: &Raster, start: [usize; 2], spec: &LayerSpec) -> Result<Cells> {
+pub fn layer_piece(path: &Path, piece: &Raster, start: Cell, spec: &LayerSpec) -> Result<Cells> {
     cells_of(path, piece, start, spec, None)
 }
 
-fn cells_of(
-    path: &Path,
-    raster: &Raster,
-    start: [usize; 2],
-    spec: &LayerSpec,
-    mask: Option<&Field<bool>>,
-) -> Result<Cells> {
+fn cells_of(path: &Path, raster: &Raster, start: Cell, spec: &LayerSpec, mask: Option<&Field<bool>>) -> Result<Cells> {
     let [rows, cols] = raster.size;
     let full = match raster.samples.kind() {
         SampleType::U8 | SampleType::U16 if spec.unit != "1" || spec.cells != CellType::Float => 1.0,
@@ -99,7 +93,7 @@ fn cells_of(
             CellType::Float if !(value as f32).is_finite() => "allowed is what 32 bits hold",
             _ => return Ok(value),
         };
-        let place = cell_words([start[0] + k / cols, start[1] + k % cols]);
+        let place = cell_words(Cell::new(start.row + k / cols, start.col + k % cols));
         Err(Error::layer(spec.name, format!("{} holds {sample} at {place}: {problem}", path.display())))
     });
     Ok(match spec.cells {
@@ -117,6 +111,7 @@ fn cells_of(
 }
 
 /// A cell in words.
-pub(super) fn cell_words([i, j]: [usize; 2]) -> String {
-    format!("row {i}, column {j} (counted from 0 in the north-west)")
+pub(super) fn cell_words(cell: Cell) -> String {
+    let Cell { row, col } = cell;
+    format!("row {row}, column {col} (counted from 0 in the north-west)")
 }

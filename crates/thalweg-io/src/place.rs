@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::{geokeys, save};
-use thalweg_core::{Cell, Grid};
+use thalweg_core::{Cell, Grid, MapPoint};
 
 /// Where cells lie.
 pub(super) struct Place {
@@ -26,17 +26,17 @@ impl Place {
         Self { transform: georeference.transform.unwrap_or(local), epsg: georeference.epsg(), is_local }
     }
 
-    /// Coordinates of a position that is given in cells from the north-west corner.
-    pub fn at(&self, position: impl Into<Cell<f64>>) -> [f64; 2] {
-        let Cell { row: i, col: j } = position.into();
+    /// Map coordinates of a position that is given in cells from the north-west corner.
+    pub fn at(&self, position: Cell<f64>) -> MapPoint {
+        let Cell { row: i, col: j } = position;
         let t = self.transform;
-        [t[0] + j * t[1] + i * t[2], t[3] + j * t[4] + i * t[5]]
+        MapPoint::new(t[0] + j * t[1] + i * t[2], t[3] + j * t[4] + i * t[5])
     }
 
-    /// The position in cells of these coordinates.
-    pub fn back(&self, [x, y]: [f64; 2]) -> Cell<f64> {
+    /// The position in cells of a point in map coordinates.
+    pub fn back(&self, point: MapPoint) -> Cell<f64> {
         let t = self.transform;
-        let (x, y, area) = (x - t[0], y - t[3], t[1] * t[5] - t[2] * t[4]);
+        let (x, y, area) = (point.x - t[0], point.y - t[3], t[1] * t[5] - t[2] * t[4]);
         Cell::new((y * t[1] - x * t[4]) / area, (x * t[5] - y * t[2]) / area)
     }
 }
@@ -48,9 +48,8 @@ pub(super) fn unnamed(path: &Path, grid: &Grid) -> Vec<String> {
     unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect()
 }
 
-/// The cell that holds the point (x, y) of the terrain's own coordinates, metres east and north of the corner of world
-/// cell (0, 0) if it has no others; `None` if it lies outside.
-pub fn cell_at(grid: &Grid, point: [f64; 2]) -> Option<Cell> {
+/// Returns the cell that holds a point in the grid's map coordinates; `None` if the point lies outside the grid.
+pub fn cell_at(grid: &Grid, point: MapPoint) -> Option<Cell> {
     let Cell { row: i, col: j } = Place::of(grid).back(point);
     let inside = |k: f64, n: usize| (k >= 0.0 && k < n as f64).then_some(k as usize);
     Some(Cell::new(inside(i, grid.rows())?, inside(j, grid.cols())?))

@@ -13,7 +13,7 @@ use super::place::Place;
 use super::plain;
 use thalweg_core::base::memory;
 use thalweg_core::terrain::Lake;
-use thalweg_core::{Cell, Error, Field, Grid, Result, Size};
+use thalweg_core::{Cell, Error, Field, Grid, MapPoint, Result, Size};
 use thalweg_rivers::line_cells::walk;
 use thalweg_rivers::network::{ReachEnd, RiverReach};
 
@@ -133,7 +133,7 @@ struct Line {
 }
 
 /// The first two numbers of a point.
-struct Coordinates([f64; 2]);
+struct Coordinates(MapPoint);
 
 impl<'de> Deserialize<'de> for Coordinates {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -148,7 +148,7 @@ impl<'de> Deserialize<'de> for Coordinates {
                     let number = numbers.next_element::<f64>()?;
                     number.ok_or_else(|| serde::de::Error::invalid_length(at, &"a point, two numbers or more"))
                 };
-                let point = Coordinates([next(0)?, next(1)?]);
+                let point = Coordinates(MapPoint::new(next(0)?, next(1)?));
                 while numbers.next_element::<IgnoredAny>()?.is_some() {}
                 Ok(point)
             }

@@ -98,10 +98,10 @@ fn save_water_and_map(at: &Path, terrain: &Terrain, network: &Network, carved: &
     save_picture(&map, &river_map(terrain, network)?)?;
     let drawn = drawn_size(terrain.grid.size);
     let pixels = size_within(drawn, SCREEN);
-    let step = [0, 1].map(|k| between(terrain.grid.size[k], drawn[k]) * drawn[k] as f64 / pixels[k] as f64);
+    let step = |k: usize| between(terrain.grid.size[k], drawn[k]) * drawn[k] as f64 / pixels[k] as f64;
     // The first sample lies on the middle of the first cell.
-    let half = [0, 1].map(|k| 0.5 - 0.5 * between(terrain.grid.size[k], drawn[k]));
-    let first = [0, 1].map(|k| half[k] + 0.5 * step[k]);
+    let first = |k: usize| 0.5 - 0.5 * between(terrain.grid.size[k], drawn[k]) + 0.5 * step(k);
+    let (first, step) = (Cell::from_axes(first), Cell::from_axes(step));
     saved.add(save_world_file(&map, &terrain.grid, MapPixels { first, step })?);
     saved.add(map);
     Ok(saved)
@@ -180,7 +180,7 @@ pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
     let options = ShadeOptions { water, max_size: Some(SCREEN), ..ShadeOptions::default() };
     let mut map = draw_map(&drawn, &options)?;
     let pixels = [0, 1].map(|k| map.size()[k] as f64 / drawn.grid.size[k] as f64);
-    let place = |at: Cell<f64>| [0, 1].map(|k| (((at[k] - 0.5) / step[k] + 0.5) * pixels[k]) as f32);
+    let place = |at: Cell<f64>| Cell::from_axes(|k| (((at[k] - 0.5) / step[k] + 0.5) * pixels[k]) as f32);
     let metres = network.cell * step[1] / pixels[1];
     let broad = (map.size()[0].max(map.size()[1]) as f64 / RIVER_MAP as f64).max(0.5);
     let ends = network.rivers.iter().filter_map(|run| run.vertices.last());

@@ -10,7 +10,7 @@ pub use super::save::{SaveOptions, save, save_layer, save_layer_as};
 use super::units::{self, Problem, Said, Unit};
 use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
 use thalweg_core::terrain::height::NO_HEIGHT;
-use thalweg_core::{Error, Field, Georeference, Grid, Height, Result, Terrain};
+use thalweg_core::{Cell, Error, Field, Georeference, Grid, Height, Result, Terrain};
 
 /// Side of a cell in metres where nothing else is known: 1000 m of relief then look like mountains on a common size.
 pub const DEFAULT_CELL: f64 = 10.0;
@@ -86,7 +86,7 @@ pub fn terrain_of(
     let Placed { grid, mut warnings, overridden } = placed_of(path, &mut raster, sidecar, options)?;
     Grid::new(grid.size, grid.cell)?;
     let reading = HeightReading::of(&raster, sidecar, options);
-    let look = reading.look(&raster, [0, 0]);
+    let look = reading.look(&raster, Cell::new(0, 0));
     let (reading, said) = reading.settle(&look).map_err(refuse)?;
     warnings.extend(said);
     let all = || (0..raster.samples.len()).into_par_iter();
@@ -244,7 +244,7 @@ fn cell_size(
 
 /// The heights; where there is no data, the lowest of the others.
 fn ground(raster: &Raster, reading: &HeightReading) -> Result<Field<Height>, String> {
-    let mut heights = reading.heights(raster, [0, 0])?;
+    let mut heights = reading.heights(raster, Cell::new(0, 0))?;
     let known = heights.par_iter().filter(|height| height.0 != NO_HEIGHT);
     let lowest = known.min().copied().ok_or("holds no data at all")?;
     heights.par_iter_mut().filter(|height| height.0 == NO_HEIGHT).for_each(|height| *height = lowest);

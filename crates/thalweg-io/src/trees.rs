@@ -12,7 +12,7 @@ use super::features::Collection;
 use super::place::{Place, unnamed};
 use super::{FilePath, atomic, plain};
 use thalweg_core::base::{memory, names};
-use thalweg_core::{Error, Grid, Result, Terrain};
+use thalweg_core::{Error, Grid, MapPoint, Result, Terrain};
 use thalweg_models::process::forest::{self, KINDS, Tree};
 
 /// The columns of a table, and what a feature's properties are called, but for the coordinates.
@@ -69,7 +69,7 @@ impl<'a> Sheet<'a> {
 
     /// x, y and z.
     fn point(&self, tree: &Tree) -> [f64; 3] {
-        let [x, y] = self.place.at(tree.at());
+        let MapPoint { x, y } = self.place.at(tree.at());
         [x, y, forest::ground_under(&self.terrain.ground, tree.at())]
     }
 }
@@ -161,7 +161,8 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
         let known = || KINDS.map(|kind| kind.name).join(", ");
         let named = cells.get(kind).and_then(forest::find).ok_or_else(|| wrong("kind", kind, &known()))?;
         let tall = number("height_m", height)?;
-        let Some((cell, part)) = Tree::placed(place.back([number("x", x)?, number("y", y)?]), grid.size) else {
+        let point = MapPoint::new(number("x", x)?, number("y", y)?);
+        let Some((cell, part)) = Tree::placed(place.back(point), grid.size) else {
             outside += 1;
             continue;
         };

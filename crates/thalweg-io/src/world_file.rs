@@ -7,16 +7,16 @@ use std::path::PathBuf;
 
 use super::place::Place;
 use super::{FilePath, write_text};
-use thalweg_core::{Grid, Result, Size};
+use thalweg_core::{Cell, Grid, MapPoint, Result, Size};
 use thalweg_render::pictures::picture::size_within;
 
 /// Which cells the pixels of a map show, in rows and columns from the terrain's north-western corner.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MapPixels {
-    /// Row and column of the middle of the upper left pixel.
-    pub first: [f64; 2],
+    /// Position of the middle of the upper left pixel.
+    pub first: Cell<f64>,
     /// Rows and columns from one pixel to the next.
-    pub step: [f64; 2],
+    pub step: Cell<f64>,
 }
 
 impl MapPixels {
@@ -24,7 +24,7 @@ impl MapPixels {
     /// or a pixel a cell.
     pub fn shaded(cells: Size, most: Option<usize>) -> Self {
         let pixels = most.map_or(cells, |most| size_within(cells, most));
-        let step = [0, 1].map(|axis| cells[axis] as f64 / pixels[axis] as f64);
+        let step = Cell::from_axes(|axis| cells[axis] as f64 / pixels[axis] as f64);
         Self { first: step.map(|step| 0.5 * step), step }
     }
 }
@@ -38,8 +38,8 @@ pub fn save_world_file(picture: impl Into<FilePath>, grid: &Grid, pixels: MapPix
     let place = Place::of(grid);
     let MapPixels { first, step } = pixels;
     let [_, east_along, east_down, _, north_along, north_down] = place.transform;
-    let [x, y] = place.at(first);
-    let lines = [east_along * step[1], north_along * step[1], east_down * step[0], north_down * step[0], x, y]
+    let MapPoint { x, y } = place.at(first);
+    let lines = [east_along * step.col, north_along * step.col, east_down * step.row, north_down * step.row, x, y]
         .map(|n| format!("{n}\n"));
     let path = picture.into().with_extension("pgw");
     write_text(&path, &lines.concat())?;

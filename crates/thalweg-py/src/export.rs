@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use thalweg_export::export::{Export, ExportOptions, ExportTarget, TARGETS};
 use thalweg_io::LoadOptions;
+use thalweg_render::web::LonLat;
 
 use crate::error::raised;
 use crate::land::Terrain;
@@ -57,7 +58,7 @@ pub fn export(
         layers,
         format,
         fresh,
-        origin,
+        origin: origin.map(LonLat::from),
         zooms,
         ..ExportOptions::new(target)
     };

@@ -105,8 +105,8 @@ impl RiverFiles {
         self.reaches.iter().enumerate().map(|(k, reach)| (reach.id, k)).collect()
     }
 
-    pub(super) fn cell(&self, place: Cell<f64>) -> [usize; 2] {
-        [0, 1].map(|k| (place[k].max(0.0) as usize).min(self.ground.size()[k] - 1))
+    pub(super) fn cell(&self, place: Cell<f64>) -> Cell {
+        Cell::from_axes(|k| (place[k].max(0.0) as usize).min(self.ground.size()[k] - 1))
     }
 
     pub(super) fn is_sea(&self, at: (usize, usize)) -> bool {
@@ -132,7 +132,9 @@ impl RiverFiles {
                 arrives[k] = Some(false); // a ring arrives nowhere
                 way.push(k);
                 let at = &self.reaches[k];
-                let Some([i, j]) = at.places.last().map(|place| self.cell(*place)) else { break false };
+                let Some(Cell { row: i, col: j }) = at.places.last().map(|place| self.cell(*place)) else {
+                    break false;
+                };
                 let next = match at.end {
                     ReachEnd::River => at.downstream.and_then(|id| by_id.get(&id).copied()),
                     ReachEnd::Lake if Some(self.lake[(i, j)]) == at.lake_to => {

@@ -23,7 +23,7 @@ const CLOSE: f64 = 1e-6;
 
 impl RiverFiles {
     /// The cells that a reach's line passes, from its first vertex on.
-    fn passed(&self, reach: &RiverReach, mut visit: impl FnMut([usize; 2])) {
+    fn passed(&self, reach: &RiverReach, mut visit: impl FnMut(Cell)) {
         for (n, place) in reach.places.iter().enumerate() {
             match n.checked_sub(1) {
                 Some(before) => walk(reach.places[before], *place, |at| visit(self.cell(at.map(|x| x as f64)))),
@@ -42,7 +42,7 @@ impl RiverFiles {
         let mut check = Check::new("ground never rises along a river");
         for reach in &self.reaches {
             let (mut before, mut rise) = (None, None);
-            self.passed(reach, |[i, j]| {
+            self.passed(reach, |Cell { row: i, col: j }| {
                 let here = (i, j);
                 if self.rests(here) || !self.known[here] {
                     before = None;
@@ -63,7 +63,7 @@ impl RiverFiles {
         let mut check = Check::new("lines, rasters and ground agree");
         for reach in &self.reaches {
             for (at, place) in reach.places.iter().enumerate() {
-                let [i, j] = self.cell(*place);
+                let Cell { row: i, col: j } = self.cell(*place);
                 if !self.known[(i, j)] {
                     continue;
                 }
@@ -85,7 +85,7 @@ impl RiverFiles {
         let mut check = Check { least: SHOWS, ..Check::new("lines show in the drawn ground") };
         for reach in &self.reaches {
             for (place, surface) in reach.places.iter().zip(&reach.surface) {
-                let [i, j] = self.cell(*place);
+                let Cell { row: i, col: j } = self.cell(*place);
                 if self.rests((i, j)) || !self.known[(i, j)] {
                     continue;
                 }

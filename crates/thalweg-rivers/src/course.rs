@@ -85,7 +85,7 @@ pub(super) fn cut(site: &Site<'_>, drained: &Drained, tree: &Tree, stems: &[Stem
 
 /// The middle of a node's cell.
 pub(super) fn centre(tree: &Tree, node: u32, site: &Site<'_>) -> Cell<f64> {
-    Cell::from(tree.cell(node, site.land.grid.cols())).map(|x| x as f64 + 0.5)
+    tree.cell(node, site.land.grid.cols()).map(|x| x as f64 + 0.5)
 }
 
 /// How the river ends that leaves the land at cell `k`, and where its line ends.

@@ -47,7 +47,8 @@ pub(super) fn part(site: &Site<'_>, design: &Design, lakes: &Lakes, rivers: &mut
         take(&mut taken, number, river);
     }
     for parent in great {
-        let [i, j] = rivers[parent].vertices[rivers[parent].vertices.len() - 1].cell(site.land.grid.size);
+        let last = &rivers[parent].vertices[rivers[parent].vertices.len() - 1];
+        let Cell { row: i, col: j } = last.cell(site.land.grid.size);
         let mut side = if Key::ZERO.cell(site.land.grid.world_cell(i, j)).signed() < 0.0 { -1.0 } else { 1.0 };
         for place in PLACES {
             let Some(at) = apex(site, design, rivers, parent, place) else { continue };
@@ -127,9 +128,9 @@ fn line(
     let first = away(unit(Cell::from_axes(|k| next[k] - from[k]))?, 0.5 * tangent)?;
     let then = away(direct, tangent)?;
     let way = ((mouth[0] - from[0]) * (mouth[0] - from[0]) + (mouth[1] - from[1]) * (mouth[1] - from[1])).sqrt();
-    let [i, j] = river.vertices[at].cell(site.land.grid.size);
+    let apex = river.vertices[at].cell(site.land.grid.size);
     let rise = (GENTLE * way * site.land.grid.cell).min(2.0);
-    let highest = Height(site.land.ground[(i, j)].0.saturating_add((rise * UNITS) as i32));
+    let highest = Height(site.land.ground[apex].0.saturating_add((rise * UNITS) as i32));
     let strange = |k: usize, left: bool| {
         let own = |n: usize| !left && taken[n] == parent as u32 + 1;
         let wet = |n: usize| lakes.cells[n] > 0 || (taken[n] > 0 && !own(n));

@@ -3,7 +3,7 @@
 //! A mesh and a sampled texture have this ground, and a river must not lie under it either.
 
 use crate::network::Network;
-use thalweg_core::{Cell, Field, Height};
+use thalweg_core::{Cell, Field, Height, Size};
 
 /// The four cells between whose middles a place lies, and their shares of the drawn heights there.
 pub(super) struct Stencil {
@@ -16,7 +16,7 @@ pub(super) struct Stencil {
 
 impl Stencil {
     /// That of a place (row and column, in cells); beyond the outermost middles the ground is level.
-    pub fn of([rows, cols]: [usize; 2], place: Cell<f64>) -> Self {
+    pub fn of([rows, cols]: Size, place: Cell<f64>) -> Self {
         let axis = |x: f64, n: usize| {
             let x = (x - 0.5).clamp(0.0, (n - 1) as f64);
             let low = (x as usize).min(n.saturating_sub(2));
@@ -87,7 +87,7 @@ pub(super) fn hidden(
 ) -> Hidden {
     let mut hidden = Hidden::default();
     for vertex in network.rivers.iter().flat_map(|river| &river.vertices) {
-        let [i, j] = vertex.cell(network.size);
+        let Cell { row: i, col: j } = vertex.cell(network.size);
         let level = vertex.surface;
         let aim = Height(level.0.saturating_sub(CLOSE)).max(Height::MIN);
         if open(i * network.size[1] + j) || height(ground, vertex.place) <= f64::from(aim.0) {

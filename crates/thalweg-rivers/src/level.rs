@@ -240,7 +240,7 @@ fn under(network: &Network, ground: &Field<Height>, number: usize, station: &Sta
 
 /// The cell of the lake or the sea in which a run ends.
 pub(super) fn shoal(network: &Network, river: &River) -> Option<usize> {
-    let [i, j] = river.vertices.last()?.cell(network.size);
+    let Cell { row: i, col: j } = river.vertices.last()?.cell(network.size);
     let k = i * network.size[1] + j;
     match river.mouth {
         Mouth::Lake(lake) => (network.lake[k] == lake + 1).then_some(k),
@@ -259,7 +259,7 @@ fn draw<'a>(river: &mut River, size: [usize; 2], stations: impl Iterator<Item = 
     let last = river.vertices.len() - usize::from(matches!(river.mouth, Mouth::Lake(_) | Mouth::Sea));
     let mut below = river.vertices.get(last).map_or(Height::MIN, |vertex| vertex.surface);
     for vertex in river.vertices[first.min(last)..last].iter_mut().rev() {
-        let [i, j] = vertex.cell(size);
+        let Cell { row: i, col: j } = vertex.cell(size);
         let level = |k: usize| levels.get(&k).copied();
         if let Some(drawn) = Stencil::of(size, vertex.place).height(|k| Some(f64::from(level(k)?.0))) {
             let drawn = Height(drawn.ceil() as i32).max(level(i * size[1] + j).unwrap_or(Height::MIN));
@@ -327,7 +327,7 @@ pub(super) fn share(network: &mut Network, numbers: &Field<u32>, [ground, levels
             .vertices
             .iter()
             .map(|vertex| vertex.cell(network.size))
-            .map(|[i, j]| i * cols + j)
+            .map(|cell| cell.row * cols + cell.col)
             .collect();
         let river = &mut network.rivers[number];
         let strange = |k: usize| numbers[k] > 0 && numbers[k] != number as u32 + 1;
@@ -359,8 +359,7 @@ fn grade(site: &Site<'_>, design: &Design, river: &mut River, cell: f64, size: [
         let [dy, dx] = [0, 1].map(|k| below.place[k] - here.place[k]);
         let steepest = design.fall.max(2.0 * here.slope);
         let graded = f64::from(below.surface.0) + steepest * (dy * dy + dx * dx).sqrt() * cell * UNITS;
-        let [i, j] = here.cell(size);
-        let hard = site.hardness.map_or(0.0, |hardness| f64::from(share_of(hardness[(i, j)])));
+        let hard = site.hardness.map_or(0.0, |hardness| f64::from(share_of(hardness[here.cell(size)])));
         let deepest = f64::from(here.surface.0) - design.grading * (1.0 - hard) * UNITS;
         let level = graded.max(deepest).ceil();
         if level < f64::from(here.surface.0) {

@@ -1,7 +1,7 @@
 //! [`Network`]: rivers as lines, lakes as levels.
 
 use thalweg_core::terrain::{ReachId, strahler_order};
-use thalweg_core::{Cell, Field, Height};
+use thalweg_core::{Cell, Field, Height, Size};
 pub use thalweg_flow::accumulate::SHARES;
 
 /// Parts to a cubic metre a second, 2³⁶, in which discharges are counted: sums of them are exact.
@@ -42,9 +42,9 @@ impl Vertex {
         self.flow as f64 / FLOW
     }
 
-    /// The cell (row, column) that it lies in, on a grid of `size`; of a place outside the nearest one on that side.
-    pub fn cell(&self, size: [usize; 2]) -> [usize; 2] {
-        [0, 1].map(|k| (self.place[k].max(0.0) as usize).min(size[k] - 1))
+    /// The cell in which it lies, on a grid of `size`; the nearest cell if it lies outside the grid.
+    pub fn cell(&self, size: Size) -> Cell {
+        Cell::from_axes(|k| (self.place[k].max(0.0) as usize).min(size[k] - 1))
     }
 }
 
@@ -212,7 +212,7 @@ pub struct Network {
     /// For each river name ([`River::number`]) a hash of the world cell of its mouth: it stays the same as long as that does.
     pub names: Vec<u32>,
     /// Rows and columns of the grid.
-    pub size: [usize; 2],
+    pub size: Size,
     /// Side of a cell in metres.
     pub cell: f64,
     /// At how many cells directions were taken across ground that rivers were to keep off: places without a way round.

@@ -90,8 +90,8 @@ fn lay_network(site: &Site<'_>, design: &Design, drained: &Drained, caps: &Caps,
     let barred = courses.iter().flat_map(|course| &course.nodes);
     let barred = barred.filter(|node| site.is_barred(tree.cells[**node as usize] as usize)).count() as u64;
     let names = stems.iter().map(|stem| {
-        let end = stem.nodes.last().map_or([0, 0], |node| tree.cell(*node, site.land.grid.cols()));
-        (Key::ZERO.cell(site.land.grid.world_cell(end[0], end[1])).bits() >> 32) as u32
+        let end = stem.nodes.last().map_or(Cell::default(), |node| tree.cell(*node, site.land.grid.cols()));
+        (Key::ZERO.cell(site.land.grid.world_cell(end.row, end.col)).bits() >> 32) as u32
     });
     let names = names.collect();
     let rivers = form::rivers(site, design, (&tree, &shape, &lakes), (&courses, lines, &bends.floor), &order);

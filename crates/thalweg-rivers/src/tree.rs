@@ -265,7 +265,7 @@ impl Tree {
             nodes.reverse();
             let joins = Some(self.down[end as usize]).filter(|node| *node != NONE);
             let alone = !nodes.iter().any(|node| joined[*node as usize]);
-            let [i, j] = self.cell(end, site.land.grid.cols());
+            let Cell { row: i, col: j } = self.cell(end, site.land.grid.cols());
             let [rows, cols] = site.land.grid.size;
             let at_side = i == 0 || j == 0 || i + 1 == rows || j + 1 == cols;
             match joins {
@@ -285,10 +285,10 @@ impl Tree {
         stems
     }
 
-    /// Row and column of a node's cell.
-    pub fn cell(&self, node: u32, cols: usize) -> [usize; 2] {
+    /// A node's cell, on a grid of `cols` columns.
+    pub fn cell(&self, node: u32, cols: usize) -> Cell {
         let k = self.cells[node as usize] as usize;
-        [k / cols, k % cols]
+        Cell::new(k / cols, k % cols)
     }
 }
 

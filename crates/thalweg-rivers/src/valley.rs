@@ -6,7 +6,7 @@ use crate::tree::around as neighbours;
 use crate::{Design, Site};
 use thalweg_core::base::cast::share_of;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Height};
+use thalweg_core::{Cell, Field, Height};
 
 /// Least rise of a floodplain away from the water.
 const RISE: f64 = 0.01;
@@ -44,7 +44,7 @@ pub(super) fn cut(
         for pair in river.vertices.windows(2) {
             let plains = [0, 1].map(|end| plain(design, &pair[end]));
             let cuts = [0, 1].map(|end: usize| {
-                let [i, j] = pair[end].cell(network.size);
+                let Cell { row: i, col: j } = pair[end].cell(network.size);
                 (before[i * cols + j].metres() - pair[end].surface.metres()).max(0.0)
             });
             let slopes = ((cuts[0].max(cuts[1]) + 3.0) / bank).min(FARTHEST).max(EASE.1 * network.cell);

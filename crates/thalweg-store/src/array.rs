@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use thalweg_core::base::names::{short, shown};
-use thalweg_core::{CellRect, Error, Result, Size};
+use thalweg_core::{Cell, CellRect, Error, Result, Size};
 use thalweg_io::{Head, Samples, inside, plain};
 
 use crate::codec::{Chain, Codecs, Shard};
@@ -60,8 +60,8 @@ impl ZarrArray {
         self
     }
 
-    /// Where a chunk lies.
-    pub(crate) fn chunk_path(&self, at: [usize; 2]) -> PathBuf {
+    /// Path of a chunk, by its row and column among the chunks.
+    pub(crate) fn chunk_path(&self, at: Cell) -> PathBuf {
         self.folder.join(self.meta.chunk_path(at))
     }
 
@@ -93,9 +93,9 @@ impl ZarrArray {
     }
 
     /// Puts the part of a chunk that lies in `window` into `samples`.
-    fn read_chunk(&self, at: [usize; 2], window: CellRect, samples: &mut Samples) -> Result<()> {
+    fn read_chunk(&self, at: Cell, window: CellRect, samples: &mut Samples) -> Result<()> {
         let path = self.chunk_path(at);
-        let start = [0, 1].map(|k| at[k] * self.meta.chunk[k]);
+        let start = Cell::from_axes(|k| at[k] * self.meta.chunk[k]);
         if !path.exists() {
             // The samples are the fill value from the start.
             return if self.sparse {
@@ -131,17 +131,20 @@ impl ZarrArray {
         shard: &Shard,
         file: &mut File,
         length: u64,
-        start: [usize; 2],
+        start: Cell,
         window: CellRect,
         path: &Path,
-    ) -> Result<Vec<([u64; 2], [usize; 2])>> {
+    ) -> Result<Vec<([u64; 2], Cell)>> {
         let broken = |problem: String| Error::file(path, problem);
         let counts = [0, 1].map(|k| self.meta.chunk[k] / shard.inner[k]);
         let count = counts[0] * counts[1];
         let bytes = piece(file, shard.index_at(count, length).map_err(broken)?, path)?;
         let index = shard.index(&bytes, count, length).map_err(broken)?;
-        let corner = |k: usize| [start[0] + k / counts[1] * shard.inner[0], start[1] + k % counts[1] * shard.inner[1]];
-        let meets = |at: &[usize; 2]| Meet::of(*at, shard.inner, window).there.size().iter().all(|n| *n > 0);
+        let corner = |k: usize| {
+            let (row, col) = (k / counts[1], k % counts[1]);
+            Cell::new(start.row + row * shard.inner[0], start.col + col * shard.inner[1])
+        };
+        let meets = |at: &Cell| Meet::of(*at, shard.inner, window).there.size().iter().all(|n| *n > 0);
         Ok(index
             .into_iter()
             .enumerate()
@@ -160,17 +163,17 @@ impl ZarrArray {
 /// What a chunk and a window have in common.
 struct Meet {
     /// Its first cell in the chunk.
-    here: [usize; 2],
+    here: Cell,
     /// It in the window.
     there: CellRect,
 }
 
 impl Meet {
-    fn of(start: [usize; 2], size: Size, window: CellRect) -> Self {
+    fn of(start: Cell, size: Size, window: CellRect) -> Self {
         let first = [0, 1].map(|k| start[k].max(window.start[k]));
         let end = [0, 1].map(|k| (start[k] + size[k]).min(window.start[k] + window.size()[k]));
         Self {
-            here: [0, 1].map(|k| first[k] - start[k]),
+            here: Cell::from_axes(|k| first[k] - start[k]),
             there: CellRect::new(
                 [0, 1].map(|k| first[k] - window.start[k]),
                 [0, 1].map(|k| end[k].saturating_sub(first[k])),
@@ -307,7 +310,7 @@ impl WindowedMap for ZarrArray {
         let last = [0, 1].map(|k| (window.start[k] + window.size()[k] - 1) / self.meta.chunk[k]);
         for i in first[0]..=last[0] {
             for j in first[1]..=last[1] {
-                self.read_chunk([i, j], window, &mut samples)?;
+                self.read_chunk(Cell::new(i, j), window, &mut samples)?;
             }
         }
         Ok(samples)

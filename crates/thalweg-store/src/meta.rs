@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Number, Value, json};
-use thalweg_core::Size;
+use thalweg_core::{Cell, Size};
 use thalweg_io::{SampleType, Samples};
 
 use crate::codec::{self, Codecs, size_of};
@@ -146,10 +146,11 @@ impl Meta {
         Ok(Self { is_line: true, ..Self::parse(&about.to_string())? })
     }
 
-    /// Path of a chunk inside the array's folder.
-    pub fn chunk_path(&self, [i, j]: [usize; 2]) -> String {
+    /// Path of a chunk inside the array's folder, by its row and column among the chunks.
+    pub fn chunk_path(&self, chunk: Cell) -> String {
         let (head, between) = self.key;
-        if self.is_line { format!("{head}{j}") } else { format!("{head}{i}{between}{j}") }
+        let Cell { row, col } = chunk;
+        if self.is_line { format!("{head}{col}") } else { format!("{head}{row}{between}{col}") }
     }
 
     /// What stands for no data: an attribute says so, or every NaN is.

@@ -188,7 +188,7 @@ impl ElevationFile {
     /// # Errors
     /// A window that cannot be read.
     pub fn look(&self, window: CellRect) -> Result<SampleLook> {
-        Ok(self.reading.look(&self.raster.piece(window)?, window.start.into()))
+        Ok(self.reading.look(&self.raster.piece(window)?, window.start))
     }
 
     /// How its samples become heights, and what is to be said of it: looks at the whole of it, by windows, for what stands for no data is known
@@ -212,7 +212,7 @@ impl ElevationFile {
     /// A window that cannot be read, a height outside ±16 000 m.
     pub fn heights(&self, window: CellRect, reading: &HeightReading) -> Result<Vec<i32>> {
         let piece = self.raster.piece(window)?;
-        let heights = reading.heights(&piece, window.start.into()).map_err(|problem| self.refuse(problem))?;
+        let heights = reading.heights(&piece, window.start).map_err(|problem| self.refuse(problem))?;
         Ok(heights.into_iter().map(|height| height.0).collect())
     }
 

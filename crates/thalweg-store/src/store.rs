@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use thalweg_core::base::names;
-use thalweg_core::{Error, Georeference, Result};
+use thalweg_core::{Cell, Error, Georeference, Result};
 use thalweg_io::{Samples, atomic, disk as core_disk, plain};
 
 use crate::array::{ZarrArray, missing};
@@ -177,7 +177,7 @@ impl Store {
     pub fn shard_path(&self, layer: &str, tile: usize) -> Result<PathBuf> {
         self.spec.window(tile)?;
         let across = self.spec.tile_grid()?.shape()[1];
-        Ok(self.array(layer)?.chunk_path([tile / across, tile % across]))
+        Ok(self.array(layer)?.chunk_path(Cell::new(tile / across, tile % across)))
     }
 
     pub(crate) fn mark_path(&self, layer: &str, tile: usize) -> PathBuf {

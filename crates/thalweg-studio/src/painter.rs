@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use thalweg_core::{Field, Terrain};
+use thalweg_core::{Field, Point, Terrain};
 use thalweg_models::models::droplets::{Droplets, traces};
 use thalweg_render::pictures::light::Sun;
 use web_time::Instant;
@@ -81,8 +81,8 @@ pub struct Painted {
     pub now: Surface,
     /// The surface of the terrain before, if it was asked for.
     pub before: Option<Surface>,
-    /// Paths of some droplets, for the eye: places in metres from the north-western corner.
-    pub paths: Vec<Vec<[f64; 2]>>,
+    /// Paths of some droplets to draw, in world metres.
+    pub paths: Vec<Vec<Point>>,
     /// What the probe reads besides layers: titles, units and values.
     pub read: Vec<(String, String, Field<f32>)>,
 }
@@ -213,8 +213,8 @@ fn is_plain(overlay: &Overlay) -> bool {
 }
 
 /// Paths of droplets that start anywhere, as many as can be followed in a moment.
-fn paths(droplets: &Droplets, terrain: &Terrain) -> Vec<Vec<[f64; 2]>> {
+fn paths(droplets: &Droplets, terrain: &Terrain) -> Vec<Vec<Point>> {
     let start = Instant::now();
     let paths = traces(droplets, terrain, POINTS).take(MOST).take_while(|_| start.elapsed() < MOMENT);
-    paths.map(|points| points.into_iter().map(|point| point.place.into()).collect()).collect()
+    paths.map(|points| points.into_iter().map(|point| point.place).collect()).collect()
 }

@@ -204,10 +204,10 @@ impl SharedFlats<'_> {
         Rim(classes.size).cells().map(is_flat).collect()
     }
 
-    /// Where the place of a ring lies: the tile and the place on its rim.
-    fn place(&self, tile: usize, at: [isize; 2]) -> Option<(usize, usize)> {
+    /// The tile that holds a cell of a tile's ring, and the cell's place on that tile's rim.
+    fn place(&self, tile: usize, at: Cell<isize>) -> Option<(usize, usize)> {
         let start = self.tiling.window(tile).start;
-        let cell = [0, 1].map(|axis| start[axis].wrapping_add_signed(at[axis]));
+        let cell = Cell::from_axes(|axis| start[axis].wrapping_add_signed(at[axis]));
         let [rows, cols] = self.tiling.size();
         if cell[0] >= rows || cell[1] >= cols {
             return None;
@@ -232,7 +232,7 @@ impl SharedFlats<'_> {
     fn steps(&self, tile: usize, classes: &Classes, near: &[u32], steps: &[Vec<u32>]) -> Vec<u32> {
         let cols = classes.size[1] + 2;
         let of = |k: &u32| {
-            let at = [*k as usize / cols, *k as usize % cols].map(|at| at as isize - 1);
+            let at = Cell::new(*k as usize / cols, *k as usize % cols).map(|at| at as isize - 1);
             self.place(tile, at).and_then(|(tile, place)| steps[tile].get(place).copied()).unwrap_or(FAR)
         };
         near.iter().map(of).collect()

@@ -1,7 +1,7 @@
 //! [`Classes`]: the flats of a tile that go on beyond it, and distances over them.
 
 use crate::codec::{Reader, Writer};
-use thalweg_core::{Result, Size};
+use thalweg_core::{Cell, Result, Size};
 use thalweg_flow::D8;
 
 /// A cell of the tile, on a flat that goes on in another tile.
@@ -40,12 +40,12 @@ impl Classes {
         D8::OFFSETS.map(|[di, dj]| di * (self.size[1] as isize + 2) + dj)
     }
 
-    /// The places round the tile, row by row: rows and columns counted from its first cell.
-    pub(super) fn ring(size: Size) -> impl Iterator<Item = [isize; 2]> {
+    /// The cells round the tile, row by row, counted from the tile's first cell.
+    pub(super) fn ring(size: Size) -> impl Iterator<Item = Cell<isize>> {
         let [rows, cols] = size.map(|n| n as isize);
         (-1..=rows).flat_map(move |i| {
             let step = if i < 0 || i == rows { 1 } else { cols as usize + 1 };
-            (-1..=cols).step_by(step).map(move |j| [i, j])
+            (-1..=cols).step_by(step).map(move |j| Cell::new(i, j))
         })
     }
 
@@ -53,7 +53,7 @@ impl Classes {
     pub(super) fn beyond(&self) -> Vec<u32> {
         let offsets = self.offsets();
         let [rows, cols] = self.size.map(|n| n as isize);
-        let touches = |[i, j]: [isize; 2]| {
+        let touches = |Cell { row: i, col: j }: Cell<isize>| {
             let k = self.at(i, j);
             let near = D8::OFFSETS
                 .iter()

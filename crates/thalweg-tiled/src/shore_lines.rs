@@ -12,6 +12,7 @@ use crate::{Product, Summaries};
 use thalweg_core::terrain::{Rim, TileGrid};
 use thalweg_core::{Cell, Error, Result};
 use thalweg_flow::D8;
+use thalweg_render::products::lakes::CellSide;
 
 const WHAT: &str = "shores of lakes";
 
@@ -82,8 +83,8 @@ pub(super) fn write(
     writer.number(shores.pieces.len() as u64);
     for piece in &shores.pieces {
         writer.number(piece.door.into());
-        let (onward, side) = piece.onward;
-        let onward = [0, 1].map(|axis| window.start[axis].wrapping_add_signed(onward[axis]));
+        let CellSide { cell: onward, side } = piece.onward;
+        let onward = Cell::from_axes(|axis| window.start[axis].wrapping_add_signed(onward[axis]));
         writer.near(map.tiling.index(onward) as i64);
         writer.byte(side as u8);
         writer.near(cell(piece.least.0) as i64);
@@ -306,8 +307,8 @@ struct Line<'a> {
     /// The most that a place may be, in halves of a cell.
     most: [i64; 2],
     /// Where it begins, and how far it is, in halves of a cell.
-    origin: [i64; 2],
-    at: [i64; 2],
+    origin: Cell<i64>,
+    at: Cell<i64>,
     /// The direction in which it goes.
     direction: Option<u8>,
     /// Its first point.
@@ -324,8 +325,8 @@ impl<'a> Line<'a> {
         if cell[0] >= size[0] {
             return Err(broken());
         }
-        let side = ([cell.row as isize, cell.col as isize], (start & 3) as usize);
-        let origin = thalweg_render::products::lakes::middle(side).map(|at| at as i64);
+        let side = CellSide::new(cell.map(|at| at as isize), (start & 3) as usize);
+        let origin = side.middle().map(|at| at as i64);
         Ok(Self {
             most: size.map(|cells| (cells as i64).saturating_mul(2)),
             origin,
@@ -361,7 +362,7 @@ impl<'a> Line<'a> {
     }
 
     fn point(&mut self) -> Result<()> {
-        let point = Cell::from(self.at).map(|halves| 0.5 * halves as f64);
+        let point = self.at.map(|halves| 0.5 * halves as f64);
         self.first.get_or_insert(point);
         self.points.push(point);
         if self.points.len() < POINTS { Ok(()) } else { self.tell() }

@@ -9,7 +9,7 @@ use crate::codec::put_number;
 use thalweg_core::terrain::Rim;
 use thalweg_core::{Cell, Size};
 use thalweg_flow::D8;
-use thalweg_render::products::lakes::{Side, facing, middle, side_after, side_before};
+use thalweg_render::products::lakes::CellSide;
 
 /// Which cells of a tile, and of those that touch it, lakes cover.
 pub(super) struct Wet {
@@ -20,22 +20,22 @@ pub(super) struct Wet {
 
 impl Wet {
     /// `is_wet` is asked for each cell of the tile and round it, by its place in the tile.
-    pub(super) fn new([rows, cols]: Size, is_wet: impl Fn([isize; 2]) -> bool) -> Self {
-        let all = (-1..=rows as isize).flat_map(|i| (-1..=cols as isize).map(move |j| [i, j]));
+    pub(super) fn new([rows, cols]: Size, is_wet: impl Fn(Cell<isize>) -> bool) -> Self {
+        let all = (-1..=rows as isize).flat_map(|i| (-1..=cols as isize).map(move |j| Cell::new(i, j)));
         Self { size: [rows, cols], cells: all.map(is_wet).collect() }
     }
 
-    fn at(&self, [i, j]: [isize; 2]) -> bool {
-        self.cells[(i + 1) as usize * (self.size[1] + 2) + (j + 1) as usize]
+    fn at(&self, cell: Cell<isize>) -> bool {
+        self.cells[(cell.row + 1) as usize * (self.size[1] + 2) + (cell.col + 1) as usize]
     }
 
-    fn holds(&self, cell: [isize; 2]) -> bool {
+    fn holds(&self, cell: Cell<isize>) -> bool {
         (0..2).all(|axis| cell[axis] >= 0 && cell[axis] < self.size[axis] as isize)
     }
 
     /// Whether a side of a cell of the tile is a lake's shore.
-    fn is_shore(&self, side: Side) -> bool {
-        self.at(side.0) && !self.at(facing(side))
+    fn is_shore(&self, side: CellSide) -> bool {
+        self.at(side.cell) && !self.at(side.neighbour())
     }
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Piece {
     /// Where it begins: the cell's place on the rim times four, and the side.
     pub(super) door: u32,
     /// The side with which it goes on elsewhere, by place in this tile.
-    pub(super) onward: Side,
+    pub(super) onward: CellSide,
     /// Index in the tile of the cell of the first of its sides in row-major order, and that side.
     pub(super) least: (u32, u8),
     /// Where the steps before that side lie in [`TileShores::runs`], and those after it.
@@ -81,8 +81,8 @@ impl TileShores {
         let mut shores = Self { runs: Vec::new(), loops: Vec::new(), pieces: Vec::new() };
         for (place, Cell { row: i, col: j }) in Rim(wet.size).cells().enumerate() {
             for side in 0..4 {
-                let first = ([i as isize, j as isize], side);
-                if wet.is_shore(first) && !wet.holds(side_before(first, |cell| wet.at(cell)).0) {
+                let first = CellSide::new(Cell::new(i as isize, j as isize), side);
+                if wet.is_shore(first) && !wet.holds(first.previous_side(|cell| wet.at(cell)).cell) {
                     let (least, at, onward) = trace.along(first);
                     let runs = [0..at, at..trace.steps.len()].map(|steps| shores.put(&trace.steps[steps]));
                     let (cell, door) = (trace.index(first), (4 * place + side) as u32);
@@ -92,7 +92,7 @@ impl TileShores {
         }
         for k in 0..rows * cols {
             for side in 0..4 {
-                let first = ([(k / cols) as isize, (k % cols) as isize], side);
+                let first = CellSide::new(Cell::new((k / cols) as isize, (k % cols) as isize), side);
                 if trace.traced[k] & 1 << side == 0 && wet.is_shore(first) {
                     trace.along(first);
                     let runs = shores.put(&trace.steps);
@@ -123,27 +123,27 @@ struct ShoreTrace<'a> {
 }
 
 impl ShoreTrace<'_> {
-    fn index(&self, ([i, j], _): Side) -> u32 {
-        (i as usize * self.wet.size[1] + j as usize) as u32
+    fn index(&self, CellSide { cell, .. }: CellSide) -> u32 {
+        (cell.row as usize * self.wet.size[1] + cell.col as usize) as u32
     }
 
     /// Goes along from a side until the line ends there or leaves the tile: the first side of it in row-major order, how many steps come
     /// before that, and the side after its last.
-    fn along(&mut self, first: Side) -> ((u32, u8), usize, Side) {
+    fn along(&mut self, first: CellSide) -> ((u32, u8), usize, CellSide) {
         self.steps.clear();
         let (mut at, mut least) = (first, ((u32::MAX, 0), 0));
         loop {
-            let here = (self.index(at), at.1 as u8);
-            self.traced[here.0 as usize] |= 1 << at.1;
+            let here = (self.index(at), at.side as u8);
+            self.traced[here.0 as usize] |= 1 << at.side;
             if here < least.0 {
                 least = (here, self.steps.len());
             }
-            let next = side_after(at, true, |cell| self.wet.at(cell));
-            let (from, to) = (middle(at), middle(next));
+            let next = at.next_side(true, |cell| self.wet.at(cell));
+            let (from, to) = (at.middle(), next.middle());
             let step = [0, 1].map(|axis| (to[axis] - from[axis]).signum());
             self.steps.push(D8::from_offset(step).map_or(0, D8::code));
             at = next;
-            if at == first || !self.wet.holds(at.0) {
+            if at == first || !self.wet.holds(at.cell) {
                 return (least.0, least.1, at);
             }
         }

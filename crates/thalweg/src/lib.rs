@@ -104,8 +104,8 @@ pub mod terrain {
     pub use thalweg_core::terrain::{
         Cell, CellRect, Cells, ChannelNetwork, ChannelReach, Coarser, Column, DISCHARGE, ERODIBILITY, Extent, Finer,
         GROUND, HARDNESS, Hue, Hydraulics, LAYERS, LOOSE, Lake, LakeRaster, Layer, LayerOverlay, LayerSpec,
-        LayerTraits, Lifetime, Mass, POOL, PROTECT, Point, RAIN, ReadBack, SOIL, Table, Terrain, TileGrid, UPLIFT,
-        VectorPart, WATER, WETNESS,
+        LayerTraits, Lifetime, MapPoint, Mass, POOL, PROTECT, Point, RAIN, ReadBack, SOIL, Table, Terrain, TileGrid,
+        UPLIFT, VectorPart, WATER, WETNESS,
     };
     pub use thalweg_render::products::agreement::{Agreement, agreement};
     pub use thalweg_render::products::measure::{Measure, MeasureSettings, Measures, draw_measures, measure};
@@ -324,7 +324,7 @@ pub mod render {
     pub use thalweg_render::products::textures::{
         GroundCover, MATERIALS, Material, SeenFrom, TextureOptions, TextureRules, Textures,
     };
-    pub use thalweg_render::web::{Encoding, MapPlace, MapTile};
+    pub use thalweg_render::web::{Encoding, LonLat, MapPlace, MapTile};
 }
 
 /// Files: elevation models and layers are loaded and saved as GeoTIFF, PNG, NPY, ESRI ASCII, EXR or raw; lines, areas,

@@ -6,9 +6,10 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use thalweg_core::Result;
 use thalweg_export::export::{ExportOptions, ExportTarget, ExportTiles, TARGETS};
+use thalweg_render::web::LonLat;
 
 use super::shared::{LoadArgs, VoiceArgs};
-use super::values::{Sides, sides, threads, two_numbers, zooms};
+use super::values::{Sides, lon_lat, sides, threads, two_numbers, zooms};
 
 /// `export`.
 #[derive(Args)]
@@ -43,8 +44,8 @@ pub struct Export {
     #[arg(long, value_name = "ENDING")]
     pub format: Option<String>,
     /// Of a map of the globe: degrees where the middle of a terrain lies that lies nowhere [default: 0,0].
-    #[arg(long, value_name = "LON,LAT", value_parser = two_numbers("LON,LAT"), allow_hyphen_values = true)]
-    pub origin: Option<[f64; 2]>,
+    #[arg(long, value_name = "LON,LAT", value_parser = lon_lat, allow_hyphen_values = true)]
+    pub origin: Option<LonLat>,
     /// Of a map of the globe: the first and the last zoom, or one [default: as fine as the cells].
     #[arg(long, value_name = "FIRST-LAST", value_parser = zooms)]
     pub zoom: Option<[u32; 2]>,

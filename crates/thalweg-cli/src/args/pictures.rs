@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use thalweg_core::terrain::{DISCHARGE, POOL, WATER};
-use thalweg_core::{Result, Terrain};
+use thalweg_core::{Point, Result, Terrain};
 use thalweg_export::world_folder::read_recipe;
 use thalweg_io::load_layer_of;
 use thalweg_render::pictures::light::Sun;
@@ -101,7 +101,7 @@ impl NaturalArgs {
     pub fn standpoint(&self) -> Option<Standpoint> {
         let [azimuth, pitch] = self.towards;
         let at = |[east, south, above]: [f64; 3]| Standpoint {
-            place: [east, south],
+            place: Point::new(east, south),
             above,
             azimuth,
             pitch,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use thalweg_core::Result;
+use thalweg_core::{MapPoint, Result};
 use thalweg_export::world_folder::{Ending, FramesOptions, StateEvery, States};
 use thalweg_sim::recipe::Recipe;
 
@@ -14,8 +14,8 @@ use super::knobs::KnobArgs;
 use super::pictures::LookArgs;
 use super::shared::{LoadArgs, VoiceArgs};
 use super::values::{
-    EdgeWord, Sample, Sides, UnitWord, bytes, four_numbers, models, named_file, pair, recipes, seconds, seed, sides,
-    threads, two_numbers,
+    EdgeWord, Sample, Sides, UnitWord, bytes, four_numbers, map_point, models, named_file, pair, recipes, seconds,
+    seed, sides, threads,
 };
 
 /// `build`.
@@ -46,8 +46,8 @@ pub struct Build {
     #[arg(long, value_name = "EPSG:CODE", requires = "origin", conflicts_with_all = ["tile_dir", "from"])]
     pub crs: Option<String>,
     /// Easting and northing of its north-western corner there.
-    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), requires = "crs", allow_hyphen_values = true)]
-    pub origin: Option<[f64; 2]>,
+    #[arg(long, value_name = "X,Y", value_parser = map_point, requires = "crs", allow_hyphen_values = true)]
+    pub origin: Option<MapPoint>,
     /// The folder to write into [default: worlds/NAME-SEED; of a preview NAME-SEED-preview; with knobs, --set, --from or --until
     /// NAME-SEED- and six digits of what the world is made from].
     #[arg(long, value_name = "DIR")]

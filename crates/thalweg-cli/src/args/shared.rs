@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use clap::Args;
-use thalweg_core::{Cell, Result};
+use thalweg_core::{Cell, MapPoint, Result};
 use thalweg_io::LoadOptions;
 use thalweg_store::DrainJob;
 
-use super::values::{EdgeWord, UnitWord, area, cell, two_numbers};
+use super::values::{EdgeWord, UnitWord, area, cell, map_point, two_numbers};
 use crate::console::Voice;
 
 /// How a terrain file is to be understood.
@@ -69,10 +69,10 @@ pub struct DrainageArgs {
     pub threshold: Option<f64>,
     /// A cell where water leaves, counted from 0 in the north-west; may be given again.
     #[arg(long, value_name = "ROW,COL", value_parser = cell)]
-    pub outlet: Vec<[usize; 2]>,
+    pub outlet: Vec<Cell>,
     /// The same by coordinates of the file.
-    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), allow_hyphen_values = true)]
-    pub outlet_at: Vec<[f64; 2]>,
+    #[arg(long, value_name = "X,Y", value_parser = map_point, allow_hyphen_values = true)]
+    pub outlet_at: Vec<MapPoint>,
     /// What happens at the four sides of an elevation model: closed ones let water out at outlets, into sea and nodata only.
     #[arg(long, default_value = "open")]
     pub edges: EdgeWord,
@@ -97,7 +97,7 @@ impl DrainageArgs {
             edges: self.edges.edges(),
             sea_level: self.sea_level,
             threshold: self.threshold,
-            outlets: self.outlet.iter().copied().map(Cell::from).collect(),
+            outlets: self.outlet.clone(),
             depressions: self.depressions,
             no_outlines: self.no_outlines,
             ..DrainJob::of(input, load.options())?

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use thalweg_core::{Cell, MapPoint};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_flow::breach::BreachLimits;
 
 use super::shared::{DrainageArgs, LoadArgs, VoiceArgs};
 use super::values::{
-    EdgeWord, Sample, Sides, area, bytes, cell, factor, named_file, pair, placed, seed, sides, threads, two_numbers,
-    window,
+    EdgeWord, Sample, Sides, area, bytes, cell, factor, map_point, named_file, pair, placed, seed, sides, threads,
+    two_numbers, window,
 };
 
 /// `info`.
@@ -78,16 +79,16 @@ pub struct Rivers {
     pub set: Vec<(String, String)>,
     /// A cell where water leaves, counted from 0 in the north-west; may be given again.
     #[arg(long, value_name = "ROW,COL", value_parser = cell)]
-    pub mouth: Vec<[usize; 2]>,
+    pub mouth: Vec<Cell>,
     /// The same by coordinates of the file.
-    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), allow_hyphen_values = true)]
-    pub mouth_at: Vec<[f64; 2]>,
+    #[arg(long, value_name = "X,Y", value_parser = map_point, allow_hyphen_values = true)]
+    pub mouth_at: Vec<MapPoint>,
     /// A spring: its cell, and its water in m³/s.
     #[arg(long, value_name = "ROW,COL,RATE", value_parser = placed)]
-    pub spring: Vec<([usize; 2], f64)>,
+    pub spring: Vec<(Cell, f64)>,
     /// A cell that a river passes through, and from how far in metres water is drawn to it.
     #[arg(long, value_name = "ROW,COL,REACH", value_parser = placed)]
-    pub pass: Vec<([usize; 2], f64)>,
+    pub pass: Vec<(Cell, f64)>,
     /// An input layer: NAME=FILE, of rain, hardness, and protect (where rivers are not to go).
     #[arg(long, value_name = "LAYER", value_parser = named_file())]
     pub layer: Vec<(String, PathBuf)>,

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, StringValueParser, TypedValueParser};
-use thalweg_core::Edge;
 use thalweg_core::terrain::grid::Edges;
+use thalweg_core::{Cell, Edge, MapPoint, Point};
 use thalweg_io::Unit;
 use thalweg_models::models::Models;
 use thalweg_render::pictures::ramps::RAMPS;
+use thalweg_render::web::LonLat;
 use thalweg_sim::presets::PRESETS;
 
 /// Columns, and rows if they were given.
@@ -156,13 +157,13 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     if (1048576.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
-pub fn cell(text: &str) -> Result<[usize; 2], String> {
+pub fn cell(text: &str) -> Result<Cell, String> {
     let numbers: Option<Vec<usize>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let numbers = numbers.and_then(|n| <[usize; 2]>::try_from(n).ok());
-    numbers.ok_or_else(|| "allowed is ROW,COL, two whole numbers from 0".into())
+    numbers.map(Cell::from).ok_or_else(|| "allowed is ROW,COL, two whole numbers from 0".into())
 }
 
-pub fn placed(text: &str) -> Result<([usize; 2], f64), String> {
+pub fn placed(text: &str) -> Result<(Cell, f64), String> {
     let wrong = || "allowed is ROW,COL,NUMBER, with whole ROW and COL from 0".to_string();
     let (place, number) = text.rsplit_once(',').ok_or_else(wrong)?;
     let number = number.trim().parse().ok().filter(|x: &f64| x.is_finite()).ok_or_else(wrong)?;
@@ -219,6 +220,21 @@ pub fn zooms(text: &str) -> Result<[u32; 2], String> {
     both.ok_or_else(|| "allowed is a zoom such as 12, or the first and the last such as 8-12".to_string())
 }
 
+/// A point in world metres.
+pub fn point(text: &str) -> Result<Point, String> {
+    two_numbers("X,Y")(text).map(Point::from)
+}
+
+/// A point in map coordinates.
+pub fn map_point(text: &str) -> Result<MapPoint, String> {
+    two_numbers("X,Y")(text).map(MapPoint::from)
+}
+
+/// A longitude and a latitude in degrees.
+pub fn lon_lat(text: &str) -> Result<LonLat, String> {
+    two_numbers("LON,LAT")(text).map(LonLat::from)
+}
+
 /// Two numbers with a comma between them; `names` says which.
 pub fn two_numbers(names: &'static str) -> impl Fn(&str) -> Result<[f64; 2], String> + Clone + Send + Sync {
     numbers(names, "two")
@@ -239,11 +255,6 @@ fn numbers<const N: usize>(
         let finite = numbers.filter(|n| n.iter().all(|x| x.is_finite()));
         finite.ok_or_else(|| format!("allowed is {names}, {count} numbers"))
     }
-}
-
-/// A place in the world's metres, eastward and southward.
-pub fn point(text: &str) -> Result<thalweg_core::Point, String> {
-    two_numbers("X,Y")(text).map(Into::into)
 }
 
 pub fn four_numbers(text: &str) -> Result<[f64; 4], String> {

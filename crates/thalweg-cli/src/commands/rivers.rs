@@ -96,8 +96,8 @@ fn model(args: &Rivers, terrain: &mut Terrain) -> Result<RiverNetwork> {
 /// Puts mouths, springs and waypoints into the terrain's tables.
 fn put_places(args: &Rivers, terrain: &mut Terrain) -> Result<()> {
     let table = |cells: Vec<Cell>| Table::at(cells.into_iter().map(|cell| cell.map(|at| at as i64)));
-    let parts = |placed: &[([usize; 2], f64)]| -> (Vec<Cell>, Vec<f32>) {
-        placed.iter().map(|(cell, number)| (Cell::from(*cell), *number as f32)).unzip()
+    let parts = |placed: &[(Cell, f64)]| -> (Vec<Cell>, Vec<f32>) {
+        placed.iter().map(|(cell, number)| (*cell, *number as f32)).unzip()
     };
     let mouths = cells(terrain, &args.mouth, &args.mouth_at, "--mouth-at")?;
     let ((springs, rates), (passes, reaches)) = (parts(&args.spring), parts(&args.pass));

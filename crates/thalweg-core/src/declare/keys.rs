@@ -261,7 +261,7 @@ impl<T, F: Form<T>> Form<Option<T>> for Maybe<F> {
     }
 }
 
-/// Two numbers in a list.
+/// Two numbers in a list, such as a point.
 pub struct Pair {
     /// Which two are taken.
     pub takes: fn([f64; 2]) -> bool,
@@ -271,16 +271,18 @@ pub struct Pair {
     pub number: fn() -> Json,
 }
 
-impl Form<[f64; 2]> for Pair {
-    fn read(&self, name: &str, value: &toml::Value) -> Result<[f64; 2]> {
+impl<T: Copy + From<[f64; 2]> + Into<[f64; 2]>> Form<T> for Pair {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<T> {
         let pair = match value.as_array().map(Vec::as_slice) {
             Some([a, b]) => number(a).zip(number(b)).map(|(a, b)| [a, b]),
             _ => None,
         };
-        pair.filter(|pair| (self.takes)(*pair)).ok_or_else(|| Error::value(name, value, self.allowed))
+        let pair = pair.filter(|pair| (self.takes)(*pair)).ok_or_else(|| Error::value(name, value, self.allowed))?;
+        Ok(pair.into())
     }
 
-    fn write(&self, pair: &[f64; 2]) -> Option<String> {
+    fn write(&self, pair: &T) -> Option<String> {
+        let pair: [f64; 2] = (*pair).into();
         Some(format!("{pair:?}"))
     }
 

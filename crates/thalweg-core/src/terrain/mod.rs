@@ -21,7 +21,7 @@ pub use layer::{
     CellType, Cells, Coarser, Finer, Hue, Layer, LayerOverlay, LayerSpec, LayerTraits, Lifetime, Mass, ReadBack,
     VectorPart,
 };
-pub use point::{Extent, Point};
+pub use point::{Extent, MapPoint, Point};
 pub use table::{CARRIED, Column, ColumnType, Table, within};
 pub use tile_grid::{Rim, TileGrid};
 

@@ -1,4 +1,5 @@
-//! [`Point`] and [`Extent`]: a position in the world and the size of a region, in metres.
+//! [`Point`], [`MapPoint`] and [`Extent`]: a position in the world, a position in a coordinate reference system, and
+//! the size of a region.
 
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +58,43 @@ impl From<Point> for [f64; 2] {
     /// `x` and `y`, in this order.
     #[inline]
     fn from(point: Point) -> Self {
+        [point.x, point.y]
+    }
+}
+
+/// A position in map coordinates, those of a raster's coordinate reference system: `x` grows eastward, `y` northward.
+///
+/// The unit is that of the system: metres, feet or degrees. A raster without a system has metres east and north of the
+/// corner of world cell (0, 0), so `y` is negative south of it.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "[f64; 2]", into = "[f64; 2]")]
+pub struct MapPoint {
+    /// The easting, or the longitude.
+    pub x: f64,
+    /// The northing, or the latitude.
+    pub y: f64,
+}
+
+impl MapPoint {
+    /// The position with the easting `x` and the northing `y`.
+    #[inline]
+    pub const fn new(x: f64, y: f64) -> Self {
+        Self { x, y }
+    }
+}
+
+impl From<[f64; 2]> for MapPoint {
+    /// From `x` and `y`, in this order, as GeoJSON writes a position.
+    #[inline]
+    fn from([x, y]: [f64; 2]) -> Self {
+        Self { x, y }
+    }
+}
+
+impl From<MapPoint> for [f64; 2] {
+    /// `x` and `y`, in this order.
+    #[inline]
+    fn from(point: MapPoint) -> Self {
         [point.x, point.y]
     }
 }

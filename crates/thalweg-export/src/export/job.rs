@@ -9,6 +9,7 @@ use super::target::Numbering;
 use super::{ExportOptions, ExportProgress, Exported, SheetExport};
 use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::{FilePath, LoadOptions};
+use thalweg_render::web::LonLat;
 
 /// An export on its way.
 pub struct Export(Way);
@@ -45,7 +46,7 @@ impl Export {
             let problem = format!("is not supported by {}: it only applies to maps of the globe", options.target.name);
             Err(Error::unsupported(format!("{name} = {value}"), problem))
         };
-        if let Some([longitude, latitude]) = options.origin {
+        if let Some(LonLat { longitude, latitude }) = options.origin {
             return refused("origin", format!("{longitude},{latitude}"));
         }
         if let Some([first, last]) = options.zooms {

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::target::{ExportTarget, Numbering, Seams};
-use thalweg_core::{CellRect, Error, Result, Size};
+use thalweg_core::{Cell, CellRect, Error, Result, Size};
 
 /// Into how many files a terrain goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,7 +12,7 @@ pub enum ExportTiles {
     #[default]
     Whole,
     /// So many rows and columns of tiles.
-    Count([usize; 2]),
+    Count(Size),
     /// Tiles of so many samples a side, as many as the terrain comes nearest to.
     Side(usize),
 }
@@ -50,7 +50,7 @@ impl FromStr for ExportTiles {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportLayout {
     /// Rows and columns of tiles; `[1, 1]` where nothing is cut.
-    pub tiles: [usize; 2],
+    pub tiles: Size,
     /// Rows and columns of samples of each tile.
     pub side: Size,
     /// Whether neighbours both hold the samples of their common edge.
@@ -125,16 +125,16 @@ impl ExportLayout {
         [0, 1].map(|k| self.tiles[k] * (self.side[k] - once) + once)
     }
 
-    /// The export's samples that the tile at that row and column holds, counted from 0 in the north-west.
-    pub fn window(&self, tile: [usize; 2]) -> CellRect {
+    /// The export's samples that a tile holds. A tile is named by its row and column among the tiles.
+    pub fn window(&self, tile: impl Into<Cell>) -> CellRect {
+        let tile = tile.into();
         let once = usize::from(self.shared);
         CellRect::new([0, 1].map(|k| tile[k] * (self.side[k] - once)), self.side)
     }
 
-    /// The tiles (row, column), row by row from the north-west.
-    pub fn all(&self) -> impl Iterator<Item = [usize; 2]> {
-        let [rows, cols] = self.tiles;
-        (0..rows).flat_map(move |row| (0..cols).map(move |col| [row, col]))
+    /// The tiles by row and column among the tiles, row by row from the north-west.
+    pub fn all(&self) -> impl Iterator<Item = Cell> {
+        CellRect::new([0, 0], self.tiles).cells()
     }
 
     /// Metres between the export's rows and between its columns, of a terrain of `source` samples `cell` metres apart.
@@ -196,7 +196,7 @@ fn check_size(target: &ExportTarget, source: Size, size: Size) -> Result<Size> {
 }
 
 /// The side of so many tiles.
-fn of_count(target: &ExportTarget, source: Size, tiles: [usize; 2], shared: bool) -> Result<Size> {
+fn of_count(target: &ExportTarget, source: Size, tiles: Size, shared: bool) -> Result<Size> {
     if !target.resamples {
         if (0..2).any(|k| !source[k].is_multiple_of(tiles[k])) {
             let near = [0, 1].map(|k| divisor(source[k], tiles[k]));
@@ -272,7 +272,6 @@ fn shown([rows, cols]: Size) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::Cell;
 
     fn choose(target: &str, source: Size, tiles: &str) -> Result<ExportLayout> {
         let tiles = if tiles.is_empty() { ExportTiles::Whole } else { tiles.parse()? };

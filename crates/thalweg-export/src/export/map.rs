@@ -12,12 +12,12 @@ use super::levels::SheetLevels;
 use super::manifest::{self, Claimed, MANIFEST, checksum};
 use super::source::Ground;
 use super::{ExportOptions, ExportProgress, ExportTiles, Exported};
-use thalweg_core::{Error, Result};
+use thalweg_core::{Error, MapPoint, Point, Result};
 use thalweg_io::atomic::sweep;
 use thalweg_io::{FilePath, atomic, disk, has_crs, output, save_place, write_text};
 use thalweg_render::web::{
-    KNOWN_CODES, MAP_LAYERS, MOST_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile, MeshTile, PAGE, SIDE,
-    TileHeights, bounds, mesh_range, mesh_zoom, pixel, scale, tile_range,
+    KNOWN_CODES, LonLat, LonLatBounds, MAP_LAYERS, MOST_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile,
+    MapTileRange, MeshTile, PAGE, SIDE, TileHeights, bounds, mesh_range, mesh_zoom, pixel, scale, tile_range,
 };
 
 /// What the page reads.
@@ -209,13 +209,13 @@ impl MapExport {
         let mut tiles = Vec::new();
         let mut count = 0u64;
         for zoom in zooms[0]..=zooms[1] {
-            let [columns, rows] = match self.mesh {
+            let range = match self.mesh {
                 // A globe asks for both its halves.
-                true if zoom == 0 => [[0, 1], [0, 0]],
+                true if zoom == 0 => MapTileRange { columns: 0..=1, rows: 0..=0 },
                 true => mesh_range(rim, zoom),
                 false => tile_range(&self.land, &self.place, zoom),
             };
-            count = [columns, rows].iter().map(|[first, last]| last - first + 1).product::<u64>().saturating_add(count);
+            count = range.count().saturating_add(count);
             if count > MOST {
                 let allowed = format!("zooms of {MOST} tiles at most");
                 return Err(Error::value(
@@ -234,9 +234,9 @@ impl MapExport {
                 }
             };
             // A land that is wider than the map would come round.
-            let known: BTreeSet<Part> = (rows[0]..=rows[1])
-                .flat_map(|row| (columns[0]..=columns[1]).map(move |column| part(row, column)))
-                .collect();
+            let MapTileRange { columns, rows } = range;
+            let known: BTreeSet<Part> =
+                rows.flat_map(|row| columns.clone().map(move |column| part(row, column))).collect();
             tiles.extend(known);
         }
         if !self.mesh && low < DEEPEST {
@@ -347,7 +347,7 @@ impl MapExport {
     }
 
     fn page(&self, plan: &Plan, range: [f64; 2]) -> MapPage {
-        let [[west, east], [north, south]] = bounds(&self.land, &self.place).map(|ends| ends.map(f64::to_degrees));
+        let LonLatBounds { west, east, north, south } = bounds(&self.land, &self.place);
         let about = if self.invented {
             "An invented place: no degree of it means a place on Earth.".to_string()
         } else {
@@ -359,7 +359,7 @@ impl MapExport {
             about,
             attribution,
             zooms: plan.zooms,
-            bounds: [west, south, east, north],
+            bounds: [west, south, east, north].map(f64::to_degrees),
             range: Some(range),
         }
     }
@@ -447,7 +447,7 @@ fn names(tiles: &[Part]) -> Vec<String> {
 const DEEPEST: f64 = -10_000.0;
 
 /// Where the ground lies, its system in words, and whether the place is invented.
-fn placed(ground: &Ground, origin: Option<[f64; 2]>, warnings: &mut Vec<String>) -> Result<(MapPlace, String, bool)> {
+fn placed(ground: &Ground, origin: Option<LonLat>, warnings: &mut Vec<String>) -> Result<(MapPlace, String, bool)> {
     /// Farthest north or south that a map of Web Mercator is of use.
     const FARTHEST: f64 = 84.0;
     let place = save_place(&ground.grid);
@@ -459,13 +459,13 @@ fn placed(ground: &Ground, origin: Option<[f64; 2]>, warnings: &mut Vec<String>)
             return Err(Error::conflict("origin", problem));
         }
         let [x, _, _, y, ..] = place.transform.unwrap_or_default();
-        let found = code.and_then(|code| MapPlace::of_code(code, [x, y]));
+        let found = code.and_then(|code| MapPlace::of_code(code, MapPoint::new(x, y)));
         let allowed = || format!("{KNOWN_CODES}; bring it there with `gdalwarp -r cubic -t_srs EPSG:326…`");
         let found = found.ok_or_else(|| Error::value("coordinate system", &named, allowed()))?;
         return Ok((found, named, false));
     }
     let at = origin.unwrap_or_default();
-    let [longitude, latitude] = at;
+    let LonLat { longitude, latitude } = at;
     if !(-180.0..=180.0).contains(&longitude) || !(-FARTHEST..=FARTHEST).contains(&latitude) {
         let allowed = format!("a longitude from -180 to 180 and a latitude from -{FARTHEST} to {FARTHEST} degrees");
         return Err(Error::value("origin", format!("{longitude},{latitude}"), allowed));
@@ -473,6 +473,7 @@ fn placed(ground: &Ground, origin: Option<[f64; 2]>, warnings: &mut Vec<String>)
     if origin.is_none() {
         warnings.push("it lies nowhere on Earth: its middle is laid at 0° N 0° E, in the sea off Africa; --origin LON,LAT lays it elsewhere".to_string());
     }
-    let middle = [ground.grid.cols(), ground.grid.rows()].map(|n| n as f64 * ground.grid.cell / 2.0);
+    let half = |n: usize| n as f64 * ground.grid.cell / 2.0;
+    let middle = Point::new(half(ground.grid.cols()), half(ground.grid.rows()));
     Ok((MapPlace::at(at, middle), format!("its own metres about {latitude}° N {longitude}° E"), true))
 }

@@ -51,8 +51,9 @@ use self::sampling::{Between, Piece, Sampling};
 use self::source::{GoingLayer, Ground};
 use self::words::Facts;
 use thalweg_core::base::memory;
-use thalweg_core::{CellRect, Error, Georeference, Height, Result, Size};
+use thalweg_core::{Cell, CellRect, Error, Georeference, Height, MapPoint, Result, Size};
 use thalweg_io::{FilePath, Format, SampleType, output};
+use thalweg_render::web::LonLat;
 
 pub use self::fit::fit_recipe;
 pub use self::job::Export;
@@ -86,7 +87,7 @@ pub struct ExportOptions {
     pub fresh: bool,
     /// Degrees of longitude (−180 to 180, east positive) and latitude (−84 to 84, north positive) of the middle of a terrain that lies
     /// nowhere, for a map of the globe; 0, 0 if not said.
-    pub origin: Option<[f64; 2]>,
+    pub origin: Option<LonLat>,
     /// The first and the last zoom of such a map, 0 to 22, both included; those of the terrain's cells if not said.
     pub zooms: Option<[u32; 2]>,
 }
@@ -132,7 +133,7 @@ struct SheetExport {
     layers: Vec<GoingLayer>,
     layout: ExportLayout,
     spacing: [f64; 2],
-    tiles: Vec<[usize; 2]>,
+    tiles: Vec<Cell>,
     /// Where samples of heights lie, and those of each layer.
     samplings: Vec<Sampling>,
     warnings: Vec<String>,
@@ -287,7 +288,7 @@ impl SheetExport {
     }
 
     /// The next tiles, as many at once as there are threads, and room.
-    fn some(&self, from: usize) -> Vec<[usize; 2]> {
+    fn some(&self, from: usize) -> Vec<Cell> {
         let need = NEED * (self.layout.side[0] * self.layout.side[1]) as u64;
         let room = memory::available().map_or(1, |free| free / 2 / need.max(1));
         let count = rayon::current_num_threads().min(usize::try_from(room).unwrap_or(1)).max(1);
@@ -295,14 +296,14 @@ impl SheetExport {
     }
 
     /// The values of heights (0) or of a layer (from 1 on) in a tile.
-    fn piece(&self, of: usize, tile: [usize; 2]) -> Result<Piece> {
+    fn piece(&self, of: usize, tile: Cell) -> Result<Piece> {
         let sheet = of.checked_sub(1).map_or(&self.ground.sheet, |k| &self.layers[k].sheet);
         let texels = of > 0 && self.options.target.layers == LayerPlace::Texels;
         let window = if texels { texel_window(&self.layout, tile) } else { self.layout.window(tile) };
         self.samplings[of].window(&**sheet, window)
     }
 
-    fn look(&self, tile: [usize; 2]) -> Result<Vec<Seen>> {
+    fn look(&self, tile: Cell) -> Result<Vec<Seen>> {
         let whole = |of: usize| of.checked_sub(1).is_some_and(|k| self.layers[k].whole);
         // Samples that neighbours share are the one's that lies before.
         let own = [0, 1].map(|k| {
@@ -395,7 +396,7 @@ impl SheetExport {
         }
     }
 
-    fn file_name(&self, sheet: &Coded, tile: [usize; 2]) -> String {
+    fn file_name(&self, sheet: &Coded, tile: Cell) -> String {
         let [rows, cols] = self.layout.tiles;
         let suffix = if [rows, cols] == [1, 1] { String::new() } else { self.options.target.suffix(tile, rows) };
         format!("{}{suffix}.{}", sheet.head, sheet.ending)
@@ -440,7 +441,7 @@ impl SheetExport {
     }
 
     /// Writes those files of a tile that are not there.
-    fn write(&self, plan: &Plan, tile: [usize; 2]) -> Result<()> {
+    fn write(&self, plan: &Plan, tile: Cell) -> Result<()> {
         for of in 0..=self.layers.len() {
             let missing = |sheet: &&Coded| sheet.of == of && !plan.claimed.has(&self.file_name(sheet, tile));
             let sheets: Vec<&Coded> = plan.sheets.iter().filter(missing).collect();
@@ -561,10 +562,10 @@ impl SheetExport {
         Ok(manifest)
     }
 
-    /// Coordinates of the first sample, which is the terrain's.
-    fn corner(&self) -> Option<[f64; 2]> {
+    /// Map coordinates of the first sample, which is the terrain's.
+    fn corner(&self) -> Option<MapPoint> {
         let [x, x_j, x_i, y, y_j, y_i] = self.ground.grid.georeference.as_ref()?.transform?;
-        Some([x + 0.5 * x_j + 0.5 * x_i, y + 0.5 * y_j + 0.5 * y_i])
+        Some(MapPoint::new(x + 0.5 * x_j + 0.5 * x_i, y + 0.5 * y_j + 0.5 * y_i))
     }
 
     /// What the samples of a layer's file mean.
@@ -626,7 +627,7 @@ fn texel_total(layout: &ExportLayout, texels: bool) -> Size {
 }
 
 /// The texels of a tile.
-fn texel_window(layout: &ExportLayout, tile: [usize; 2]) -> CellRect {
+fn texel_window(layout: &ExportLayout, tile: Cell) -> CellRect {
     let size = layout.side.map(|n| n - 1);
     CellRect::new([0, 1].map(|k| tile[k] * size[k]), size)
 }

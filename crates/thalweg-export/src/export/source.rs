@@ -166,7 +166,7 @@ fn heights(path: &Path, options: &LoadOptions) -> Result<(Box<dyn Sheet>, Grid, 
     let reading = HeightReading::of(&head, sidecar.as_ref(), options);
     let mut look = SampleLook::default();
     for window in bands(&*windows) {
-        look = look.merge(reading.look(&windows.piece(window)?, window.start.into()));
+        look = look.merge(reading.look(&windows.piece(window)?, window.start));
     }
     let (reading, said) = reading.settle(&look).map_err(|problem| Error::file(path, problem))?;
     warnings.extend(said);
@@ -198,7 +198,7 @@ impl Sheet for HeightWindows {
 
     fn piece(&self, window: CellRect) -> Result<Piece> {
         let raster = self.windows.piece(window)?;
-        self.reading.check(&raster, window.start.into()).map_err(|problem| Error::file(&self.path, problem))?;
+        self.reading.check(&raster, window.start).map_err(|problem| Error::file(&self.path, problem))?;
         let height = |k: usize| self.reading.height(&raster, k);
         piece(window.size(), |k| height(k).map(Height::metres))
     }

@@ -1,7 +1,7 @@
 //! [`ExportTarget`]: what a program takes, declared once. Help, checks, manifests, the book's table and the tests are made of [`TARGETS`].
 
 use super::sides::SideRule;
-use thalweg_core::{Error, Result};
+use thalweg_core::{Cell, Error, Result};
 use thalweg_io::sidecar::RowOrder;
 use thalweg_io::{Format, SampleType};
 
@@ -353,8 +353,9 @@ impl ExportTarget {
         }
     }
 
-    /// What follows the name of a tile at that row and column, counted from 0 in the north-west, of so many rows of tiles.
-    pub fn suffix(&self, [row, col]: [usize; 2], rows: usize) -> String {
+    /// The suffix of a tile's file name, by its row and column among `rows` rows of tiles.
+    pub fn suffix(&self, tile: Cell, rows: usize) -> String {
+        let Cell { row, col } = tile;
         match self.numbering {
             Numbering::ColumnRow => format!("_x{col}_y{row}"),
             Numbering::Plane => format!("_{col}_{}", rows - 1 - row),
@@ -402,7 +403,7 @@ mod tests {
 
     #[test]
     fn tiles_are_numbered_as_their_programs_count() {
-        let suffix = |name: &str| ExportTarget::find(name).unwrap().suffix([0, 3], 4);
+        let suffix = |name: &str| ExportTarget::find(name).unwrap().suffix(Cell::new(0, 3), 4);
         assert_eq!(["unreal", "unity", "terrain3d", "gis"].map(suffix), ["_x3_y0", "_3_3", "_03_00", "_x3_y0"]);
     }
 

@@ -2,7 +2,7 @@
 
 use super::layout::ExportLayout;
 use super::target::{ExportTarget, LayerPlace, Numbering, Seams, TARGETS};
-use thalweg_core::Size;
+use thalweg_core::{Cell, Size};
 use thalweg_io::sidecar::{Engines, RowOrder};
 
 /// What numbers are made of.
@@ -154,7 +154,11 @@ pub fn table() -> String {
             Seams::Adjacent => "side by side",
             Seams::Either => "edges shared, or `--edges adjacent`",
         };
-        let named = if pyramid { "LAYER/{z}/{x}/{y}".to_string() } else { format!("NAME{}", target.suffix([0, 0], 1)) };
+        let named = if pyramid {
+            "LAYER/{z}/{x}/{y}".to_string()
+        } else {
+            format!("NAME{}", target.suffix(Cell::new(0, 0), 1))
+        };
         let heights: Vec<String> =
             target.heights.iter().map(|file| format!("`.{}` {}", file.ending, file.sample)).collect();
         let first = if target.rows == RowOrder::North { "north" } else { "south" };

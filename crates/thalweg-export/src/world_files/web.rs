@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use thalweg_core::{Cell, CellRect, Field, Result};
+use thalweg_core::{Cell, CellRect, Field, Point, Result};
 use thalweg_render::web::{
     Encoding, MAP_LAYERS, MOST_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile, PAGE, SIDE, TileHeights, pixel,
 };
@@ -101,18 +101,19 @@ impl WebTiles {
         // As far as the map goes: a world without end has more.
         let (half, width) = (pixel(0) * SIDE as f64 / 2.0, self.land.width(0));
         let corner = |cell: Cell<i64>| {
-            let Cell { row: south, col: east } = cell.map(|x| (x as f64 * width).clamp(-half, half));
-            MapPlace::plane().degrees([east, south]).map(f64::to_degrees)
+            let Cell { row: y, col: x } = cell.map(|index| (index as f64 * width).clamp(-half, half));
+            MapPlace::plane().lon_lat(Point { x, y })
         };
         let CellRect { start, end } = self.land.cells(0);
-        let ([west, north], [east, south]) = (corner(start), corner(end));
+        let (north_west, south_east) = (corner(start), corner(end));
         let page = MapPage {
             name: self.name.clone(),
             about: "An invented world: its origin lies at 0° N 0° E, and no degree of it means a place on Earth."
                 .to_string(),
             attribution: "invented by thalweg".to_string(),
             zooms: self.zooms,
-            bounds: [west, south, east, north],
+            bounds: [north_west.longitude, south_east.latitude, south_east.longitude, north_west.latitude]
+                .map(f64::to_degrees),
             range: None,
         };
         page.describe(&format!("{base}/"), &MAP_LAYERS)

@@ -21,7 +21,7 @@ pub(super) use cog::write_held;
 pub use cog::{Overviews, write_cog};
 use directory::Directory;
 use source::Source;
-use thalweg_core::{CellRect, Size};
+use thalweg_core::{Cell, CellRect, Size};
 pub use windows::TiffWindows;
 
 /// Tags.
@@ -332,10 +332,10 @@ fn pixels(layout: &Layout, source: &Source<'_>) -> Result<Samples, String> {
 }
 
 impl Layout {
-    /// First row and column of strip or tile number `k`.
-    fn corner(&self, k: usize) -> [usize; 2] {
+    /// The first cell of strip or tile number `k`.
+    fn corner(&self, k: usize) -> Cell {
         let across = self.cols.div_ceil(self.chunk[1]);
-        [k / across * self.chunk[0], k % across * self.chunk[1]]
+        Cell::new(k / across * self.chunk[0], k % across * self.chunk[1])
     }
 
     /// The strips or tiles that a window, which lies inside the image, meets.

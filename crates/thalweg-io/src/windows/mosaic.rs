@@ -10,7 +10,7 @@ use crate::raster::both;
 use crate::{Format, Head, Raster, SampleType, Samples, TiffWindows, geokeys, inside, plain};
 use thalweg_core::base::memory;
 use thalweg_core::terrain::grid::{MAX_CELLS, PixelIs};
-use thalweg_core::{CellRect, Error, Georeference, Result, Size};
+use thalweg_core::{Cell, CellRect, Error, Georeference, Result, Size};
 
 /// GDAL's virtual raster, which lays files beside one another: the first band, read by windows, whatever its size.
 ///
@@ -109,7 +109,7 @@ impl VrtWindows {
     }
 
     /// The files that a window meets, in their order: number, part, and what is read of the file for which part of the window.
-    fn met(&self, window: CellRect) -> impl Iterator<Item = (usize, &Part, CellRect, [usize; 2])> {
+    fn met(&self, window: CellRect) -> impl Iterator<Item = (usize, &Part, CellRect, Cell)> {
         self.mosaic.parts.iter().enumerate().filter_map(move |(k, part)| {
             let span = |k: usize| {
                 let first = part.to[k].max(window.start[k]);
@@ -119,7 +119,7 @@ impl VrtWindows {
             let [rows, cols] = [span(0), span(1)];
             let first = [rows.0, cols.0];
             let from = CellRect::new([0, 1].map(|k| part.from.start[k] + first[k] - part.to[k]), [rows.1, cols.1]);
-            (!from.size().contains(&0)).then(|| (k, part, from, [0, 1].map(|k| first[k] - window.start[k])))
+            (!from.size().contains(&0)).then(|| (k, part, from, Cell::from_axes(|k| first[k] - window.start[k])))
         })
     }
 

@@ -7,7 +7,7 @@ use roxmltree::{Document, Node};
 
 use crate::SampleType;
 use thalweg_core::base::names;
-use thalweg_core::{CellRect, Size};
+use thalweg_core::{Cell, CellRect, Size};
 
 /// What a virtual raster says.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ pub(super) struct Part {
     /// Its cells.
     pub from: CellRect,
     /// Where the first of them comes to lie.
-    pub to: [usize; 2],
+    pub to: Cell,
     /// The sample that is left out.
     pub nodata: Option<f64>,
 }
@@ -148,7 +148,7 @@ impl Part {
         Ok(Self {
             path: if is_relative { folder.join(path) } else { path },
             from: CellRect::new([0, 1].map(|k| (from[k] + cut[k]) as usize), [0, 1].map(|k| side(k).max(0) as usize)),
-            to: [0, 1].map(|k| (to[k] + cut[k]) as usize),
+            to: Cell::from_axes(|k| (to[k] + cut[k]) as usize),
             nodata: Some(text(node, "NODATA"))
                 .filter(|text| !text.is_empty())
                 .map(|x| number(x, "NODATA"))
@@ -241,10 +241,10 @@ mod tests {
         assert_eq!((mosaic.size, mosaic.kind, mosaic.nodata), ([3, 7], SampleType::I16, Some(-9999.0)));
         assert_eq!((mosaic.epsg(), mosaic.is_geographic()), (Some(32632), false));
         let [a, b] = &mosaic.parts[..] else { panic!("{mosaic:?}") };
-        assert_eq!((a.path.as_path(), a.to, a.nodata), (Path::new("/here/a.tif"), [0, 0], None));
+        assert_eq!((a.path.as_path(), a.to, a.nodata), (Path::new("/here/a.tif"), Cell::new(0, 0), None));
         // One row and two columns lie outside.
         assert_eq!(b.path, Path::new("/far/b.tif"));
-        assert_eq!((b.from, b.to), (CellRect::new([2, 0], [1, 3]), [0, 4]));
+        assert_eq!((b.from, b.to), (CellRect::new([2, 0], [1, 3]), Cell::new(0, 4)));
         assert_eq!(b.nodata, Some(0.0));
     }
 

@@ -4,6 +4,7 @@ use crate::pictures::colour::{Rgb, srgb};
 use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
 use crate::pictures::text::{Letters, draw};
+use thalweg_core::{Cell, CellRect};
 
 /// Paper and ink of everything that is not terrain.
 pub const PAPER: Rgb = [250, 249, 246];
@@ -46,9 +47,9 @@ pub fn below(map: Picture, scale: Option<f64>, legend: Option<&Legend<'_>>) -> P
     all
 }
 
-/// The map with a strip of paper below it, a scale bar on its left if `scale` (metres a pixel) is given; and the row
-/// and column in it where a legend `right` pixels wide, margins included, begins.
-pub fn strip(map: Picture, scale: Option<f64>, right: usize) -> (Picture, [usize; 2]) {
+/// The map with a strip of paper below it, a scale bar on its left if `scale` (metres a pixel) is given; and the pixel
+/// in it where a legend `right` pixels wide, margins included, begins.
+pub fn strip(map: Picture, scale: Option<f64>, right: usize) -> (Picture, Cell) {
     let [rows, cols] = map.size();
     let bar = scale.map(|metres| ScaleBar::new(metres, (cols / 4).clamp(60, 240)));
     let left = bar.as_ref().map_or(0, |bar| bar.width() + MARGIN);
@@ -56,9 +57,9 @@ pub fn strip(map: Picture, scale: Option<f64>, right: usize) -> (Picture, [usize
     let mut all = Picture::new([rows + HEIGHT, width], PAPER);
     all.paste(&map, [0, 0]);
     if let Some(bar) = bar {
-        bar.draw(&mut all, [rows + MARGIN, MARGIN]);
+        bar.draw(&mut all, Cell::new(rows + MARGIN, MARGIN));
     }
-    (all, [rows + MARGIN, width - right])
+    (all, Cell::new(rows + MARGIN, width - right))
 }
 
 /// The longest of 1, 2 or 5 times a power of ten metres that is at most `pixels` long.
@@ -82,11 +83,13 @@ impl ScaleBar {
         self.pixels.max(Letters::Small.width(&self.label)) + MARGIN
     }
 
-    fn draw(&self, picture: &mut Picture, [top, left]: [usize; 2]) {
-        picture.fill([top, left], [BAR, self.pixels], INK);
+    fn draw(&self, picture: &mut Picture, start: Cell) {
+        let Cell { row: top, col: left } = start;
+        picture.fill(CellRect::new(start, [BAR, self.pixels]), INK);
         // A pale right half makes the middle readable.
         let half = self.pixels / 2;
-        picture.fill([top + 1, left + half], [BAR - 2, (self.pixels - half).saturating_sub(1)], PAPER);
+        let size = [BAR - 2, (self.pixels - half).saturating_sub(1)];
+        picture.fill(CellRect::new([top + 1, left + half], size), PAPER);
         draw(picture, [top + BAR + 2, left], &self.label, Letters::Small, INK);
     }
 }
@@ -119,9 +122,10 @@ pub fn ends(legend: &Legend<'_>) -> [String; 2] {
     [text(legend.low), format!("{}{unit}{log}", text(legend.high))]
 }
 
-fn draw_legend(picture: &mut Picture, [top, left]: [usize; 2], width: usize, legend: &Legend<'_>) {
+fn draw_legend(picture: &mut Picture, Cell { row: top, col: left }: Cell, width: usize, legend: &Legend<'_>) {
     for j in 0..width {
-        picture.fill([top, left + j], [BAR, 1], srgb(legend.ramp.at(j as f32 / (width.max(2) - 1) as f32)));
+        let colour = srgb(legend.ramp.at(j as f32 / (width.max(2) - 1) as f32));
+        picture.fill(CellRect::new([top, left + j], [BAR, 1]), colour);
     }
     let [low, high] = ends(legend);
     let line = top + BAR + 2;

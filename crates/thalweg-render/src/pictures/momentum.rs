@@ -10,7 +10,7 @@ use crate::pictures::relief::Relief;
 use crate::pictures::shade::{brush, hatch};
 use crate::pictures::text::{Letters, draw};
 use thalweg_core::terrain::{MOMENTUM_X, MOMENTUM_Y};
-use thalweg_core::{Error, Field, Result, Terrain};
+use thalweg_core::{Cell, CellRect, Error, Field, Result, Terrain};
 
 /// What both parts at once are called where a layer is asked for.
 pub const MOMENTUM: &str = "momentum";
@@ -88,7 +88,7 @@ fn wheel(map: Picture, scale: Option<f64>, words: &str) -> Picture {
     let rows = map.rgb.rows();
     let gap = 8;
     let wide = Letters::Small.width(words) + 2 * RADIUS + 1 + 3 * gap + Letters::Small.width("N");
-    let (mut all, [_, left]) = furniture::strip(map, scale, wide);
+    let (mut all, Cell { col: left, .. }) = furniture::strip(map, scale, wide);
     let (middle, centre) = (rows + furniture::HEIGHT / 2, left + wide - gap - RADIUS);
     for i in middle - RADIUS..=middle + RADIUS {
         for j in centre - RADIUS..=centre + RADIUS {
@@ -101,9 +101,9 @@ fn wheel(map: Picture, scale: Option<f64>, words: &str) -> Picture {
     }
     let line = |size: usize| middle - size / 2;
     draw(&mut all, [line(Letters::Small.height()), left], words, Letters::Small, INK);
-    let north = [rows + 2, centre - RADIUS - Letters::Small.width("N")];
+    let north = Cell::new(rows + 2, centre - RADIUS - Letters::Small.width("N"));
     draw(&mut all, north, "N", Letters::Small, INK);
-    all.fill([middle - RADIUS - 3, centre], [4, 1], INK);
+    all.fill(CellRect::new([middle - RADIUS - 3, centre], [4, 1]), INK);
     all
 }
 

@@ -17,7 +17,7 @@ use crate::pictures::text::{Letters, draw};
 use crate::pictures::trees::Wood;
 use crate::pictures::water::{Streams, Water};
 use thalweg_core::base::range::check_range;
-use thalweg_core::{Error, Result, Size, Terrain};
+use thalweg_core::{Error, Point, Result, Size, Terrain};
 use thalweg_models::process::forest::Tree;
 
 /// Subpixels on a side of a pixel.
@@ -75,8 +75,9 @@ thalweg_core::with_defaults! {
 /// Where a camera stands, and where it looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standpoint {
-    /// Metres east and south of the north-western corner; outside of the land it stands over the nearest cell's height.
-    pub place: [f64; 2],
+    /// Its place in metres from the north-western corner of the land. Outside the land it stands over the height of the
+    /// nearest cell.
+    pub place: Point,
     /// Metres above the ground, or the water, there; 1 to 100 000.
     pub above: f64,
     /// Where it looks: degrees clockwise from north, −360 to 360.
@@ -176,8 +177,8 @@ impl ViewOptions<'_> {
             check_range("haze", haze, 100.0..=1e7)?;
         }
         if let Some(Standpoint { place, above, azimuth, pitch, lens }) = self.standpoint {
-            check_range("place east of the corner", place[0], -1e8..=1e8)?;
-            check_range("place south of the corner", place[1], -1e8..=1e8)?;
+            check_range("place east of the corner", place.x, -1e8..=1e8)?;
+            check_range("place south of the corner", place.y, -1e8..=1e8)?;
             check_range("height above ground", above, 1.0..=1e5)?;
             check_range("azimuth", azimuth, -360.0..=360.0)?;
             check_range("pitch", pitch, -90.0..=60.0)?;
@@ -362,7 +363,7 @@ impl Standpoint {
     /// The camera that stands there on a relief whose heights are drawn times `exaggeration`.
     fn camera(&self, relief: &Relief, exaggeration: f32, screen: [f32; 2]) -> Camera {
         let [rows, cols] = relief.size();
-        let [j, i] = [0, 1].map(|k| (self.place[k] as f32) / relief.cell[1 - k] - 0.5);
+        let [i, j] = [0, 1].map(|axis| (self.place.along(axis) as f32) / relief.cell[axis] - 0.5);
         let cell = |at: f32, n: usize| (at.round().max(0.0) as usize).min(n - 1);
         let (r, c) = (cell(i, rows), cell(j, cols));
         let ground = (relief.heights[(r, c)] + relief.depth(r, c)) * exaggeration;

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::pictures::colour::{Linear, Rgb, linear, srgb};
 use crate::pictures::png_file::{write_png, write_png_rows};
 use thalweg_core::terrain::filter::{Axis, Kernel, filter};
-use thalweg_core::{CellRect, Field, Size};
+use thalweg_core::{Cell, CellRect, Field, Size};
 
 /// The most bytes of pixels that are decoded: a frame of 8192² and more.
 const MAX_BYTES: usize = 1 << 28;
@@ -138,8 +138,9 @@ impl Picture {
         all
     }
 
-    /// Lays `part` over this picture from row and column `to` on; what does not fit is cut.
-    pub fn paste(&mut self, part: &Self, to: [usize; 2]) {
+    /// Draws `part` over this picture with its upper left pixel at `to`; what does not fit is cut off.
+    pub fn paste(&mut self, part: &Self, to: impl Into<Cell>) {
+        let to = to.into();
         let room = |k: usize| self.size()[k].saturating_sub(to[k]).min(part.size()[k]);
         let window = CellRect::new([0, 0], [room(0), room(1)]);
         if !window.size().contains(&0) {
@@ -147,13 +148,12 @@ impl Picture {
         }
     }
 
-    /// Fills the rectangle from row and column `start`, of `size`, cut to the picture.
-    pub fn fill(&mut self, start: [usize; 2], size: Size, colour: Rgb) {
-        let end = |k: usize| start[k].saturating_add(size[k]).min(self.size()[k]);
-        let (bottom, right) = (end(0), end(1));
-        for i in start[0]..bottom {
-            if start[1] < right {
-                self.rgb.row_mut(i)[start[1]..right].fill(colour);
+    /// Fills a rectangle of pixels, as far as it lies in the picture.
+    pub fn fill(&mut self, pixels: CellRect, colour: Rgb) {
+        let CellRect { start, end } = pixels.intersect(CellRect::new([0, 0], self.size()));
+        for i in start.row..end.row {
+            if start.col < end.col {
+                self.rgb.row_mut(i)[start.col..end.col].fill(colour);
             }
         }
     }

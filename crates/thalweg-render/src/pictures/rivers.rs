@@ -12,9 +12,6 @@ const WIDTH: [f32; 2] = [0.9, 4.2];
 /// Longer side of the map for which the widths are; larger maps have wider rivers, smaller ones narrower to a point.
 const SIDE: f32 = 900.0;
 
-/// A place on the map: pixels down and right from its upper left corner.
-pub type Point = [f32; 2];
-
 /// Draws the channel reaches of a terrain of `size` cells over a map of the same extent, except for the cells that are
 /// `hidden`, such as those of open water. Widths go with the root of the catchment, as those of rivers do (Leopold &
 /// Maddock 1953).
@@ -29,7 +26,7 @@ pub fn draw(map: &mut Picture, reaches: &[ChannelReach], size: Size, hidden: imp
         let share = (reach.drainage_area / greatest).sqrt() as f32;
         let half = 0.5 * wide * (WIDTH[0] + (WIDTH[1] - WIDTH[0]) * share);
         for cells in reach.cells.split(|cell| hidden(*cell)) {
-            let points = cells.iter().map(|cell| [0, 1].map(|k| (cell[k] as f32 + 0.5) * scale[k])).collect();
+            let points = cells.iter().map(|cell| Cell::from_axes(|k| (cell[k] as f32 + 0.5) * scale[k])).collect();
             let line = smoothed(smoothed(points));
             for pair in line.windows(2) {
                 stroke(&mut cover, pair[0], pair[1], half);
@@ -39,8 +36,9 @@ pub fn draw(map: &mut Picture, reaches: &[ChannelReach], size: Size, hidden: imp
     paint(map, &cover);
 }
 
-/// Draws lines over a map, each of places and half the width in pixels that it has there.
-pub fn draw_lines(map: &mut Picture, lines: &[Vec<(Point, f32)>]) {
+/// Draws lines over a map, each given by positions in pixels from the map's upper left corner, and by half the width in
+/// pixels that the line has there.
+pub fn draw_lines(map: &mut Picture, lines: &[Vec<(Cell<f32>, f32)>]) {
     let mut cover = Field::new(map.size(), 0f32);
     for line in lines {
         for pair in line.windows(2) {
@@ -60,15 +58,15 @@ fn paint(map: &mut Picture, cover: &Field<f32>) {
 }
 
 /// The line with its corners cut (Chaikin 1974), its ends kept.
-fn smoothed(line: Vec<Point>) -> Vec<Point> {
+fn smoothed(line: Vec<Cell<f32>>) -> Vec<Cell<f32>> {
     let ([first, .., last], true) = (&line[..], line.len() > 2) else { return line };
-    let between = |a: Point, b: Point, t: f32| [0, 1].map(|k| a[k] + (b[k] - a[k]) * t);
+    let between = |a: Cell<f32>, b: Cell<f32>, t: f32| Cell::from_axes(|k| a[k] + (b[k] - a[k]) * t);
     let cut = line.windows(2).flat_map(|pair| [0.25, 0.75].map(|t| between(pair[0], pair[1], t)));
     [*first].into_iter().chain(cut).chain([*last]).collect()
 }
 
 /// Covers the pixels within `half` a width of the line from `a` to `b`, their edges softly.
-fn stroke(cover: &mut Field<f32>, a: Point, b: Point, half: f32) {
+fn stroke(cover: &mut Field<f32>, a: Cell<f32>, b: Cell<f32>, half: f32) {
     let reach = half + 1.0;
     let span = |k: usize, n: usize| {
         let (low, high) = (a[k].min(b[k]) - reach, a[k].max(b[k]) + reach);
@@ -119,8 +117,9 @@ mod tests {
 
     #[test]
     fn corners_are_cut_and_ends_kept() {
-        let line = smoothed(vec![[0.0, 0.0], [4.0, 0.0], [4.0, 4.0]]);
-        assert_eq!(line, [[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [4.0, 1.0], [4.0, 3.0], [4.0, 4.0]]);
-        assert_eq!(smoothed(vec![[1.0, 1.0], [2.0, 2.0]]).len(), 2);
+        let line = smoothed([[0.0, 0.0], [4.0, 0.0], [4.0, 4.0]].map(Cell::from).to_vec());
+        let cut = [[0.0, 0.0], [1.0, 0.0], [3.0, 0.0], [4.0, 1.0], [4.0, 3.0], [4.0, 4.0]];
+        assert_eq!(line, cut.map(Cell::from));
+        assert_eq!(smoothed([[1.0, 1.0], [2.0, 2.0]].map(Cell::from).to_vec()).len(), 2);
     }
 }

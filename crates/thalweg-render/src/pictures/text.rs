@@ -4,6 +4,7 @@ use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_wid
 
 use crate::pictures::colour::{Rgb, linear, mix, srgb};
 use crate::pictures::picture::Picture;
+use thalweg_core::Cell;
 
 /// Height of a label's letters, line included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,9 +35,10 @@ impl Letters {
     }
 }
 
-/// Draws `text` with its upper left corner at row and column `at`; what does not fit is cut. Letters outside Latin-1 are
+/// Draws `text` with its upper left corner at the pixel `at`; what does not fit is cut off. Letters outside Latin-1 are
 /// drawn as `?`.
-pub fn draw(picture: &mut Picture, at: [usize; 2], text: &str, letters: Letters, colour: Rgb) {
+pub fn draw(picture: &mut Picture, at: impl Into<Cell>, text: &str, letters: Letters, colour: Rgb) {
+    let at = at.into();
     let [rows, cols] = picture.size();
     let ink = linear(colour);
     let mut left = at[1];

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::products::mesh::{Mesh, MeshOptions, MeshPoints, Up, no_ground};
 use crate::products::rtin::{Corners, HeightNet, Rim, coarsened, finest};
-use thalweg_core::{Error, Result, Terrain};
+use thalweg_core::{Cell, Error, Result, Size, Terrain};
 
 /// Most chunks.
 const MOST_CHUNKS: usize = 65_536;
@@ -21,7 +21,7 @@ pub struct ChunkOptions {
     /// Options of the mesh as a whole.
     pub mesh: MeshOptions,
     /// Rows and columns of chunks: at least one, at most a chunk a quad, and 65 536 in all.
-    pub count: [usize; 2],
+    pub count: Size,
     /// Levels of detail, the finest one too: 1 to [`MOST_LEVELS`].
     pub levels: usize,
     /// How far the finest level may be above or below the ground, 0 to 1 000 000 m; `None` keeps every point of it.
@@ -44,7 +44,7 @@ impl Default for ChunkOptions {
 #[non_exhaustive]
 pub struct MeshChunk {
     /// Its row and column among chunks, from the north-west.
-    pub place: [usize; 2],
+    pub place: Cell,
     /// Its levels of detail, the finest first. All are in the metres of the whole mesh.
     pub levels: Vec<Mesh>,
 }
@@ -84,8 +84,8 @@ impl ChunkedMesh {
         let skirts = if options.skirts { 2.0 * errors[errors.len() - 1].max(STEP * terrain.grid.cell) } else { 0.0 };
         let span = |k: usize, n: usize| [n * quads[k] / options.count[k], (n + 1) * quads[k] / options.count[k]];
         let chunk = |n: usize| {
-            let place = [n / cols, n % cols];
-            let window = [span(0, place[0]), span(1, place[1])];
+            let place = Cell::new(n / cols, n % cols);
+            let window = [span(0, place.row), span(1, place.col)];
             let levels: Vec<Mesh> = (0..errors.len())
                 .map(|level| {
                     let exact = level == 0 && options.error.is_none();
@@ -132,15 +132,16 @@ fn cut(points: &MeshPoints<'_>, [rows, cols]: [[usize; 2]; 2], error: Option<f64
     let net = HeightNet { size: [rows, cols].map(|span| span[1] - span[0] + 1), height: &height, solid: &solid };
     let rim = if free { Rim::Free } else { Rim::Kept };
     let mut triangles = error.map_or_else(|| finest(&net), |error| coarsened(&net, error, rim));
-    triangles.iter_mut().flatten().for_each(|[i, j]| (*i, *j) = (*i + rows[0], *j + cols[0]));
+    triangles.iter_mut().flatten().for_each(|point| {
+        *point = Cell::new(point.row + rows[0], point.col + cols[0]);
+    });
     triangles
 }
 
 /// The sides of triangles that lie on a side of the window which is not one of the whole grid: numbers of a mesh's indices.
-fn inner(triangles: &[Corners], window: [[usize; 2]; 2], quads: [usize; 2]) -> Vec<[usize; 2]> {
-    let on = |a: [usize; 2], b: [usize; 2]| {
-        (0..2).any(|k| a[k] == b[k] && window[k].contains(&a[k]) && a[k] != 0 && a[k] != quads[k])
-    };
+fn inner(triangles: &[Corners], window: [[usize; 2]; 2], quads: Size) -> Vec<[usize; 2]> {
+    let on =
+        |a: Cell, b: Cell| (0..2).any(|k| a[k] == b[k] && window[k].contains(&a[k]) && a[k] != 0 && a[k] != quads[k]);
     let sides = |n: usize| [[0, 1], [1, 2], [2, 0]].map(|side| (n, side));
     let of = (0..triangles.len()).flat_map(sides);
     of.filter(|(n, [a, b])| on(triangles[*n][*a], triangles[*n][*b])).map(|(n, side)| side.map(|k| 3 * n + k)).collect()
@@ -196,7 +197,7 @@ mod tests {
             let land = land(size, seed);
             let options = ChunkOptions { count, levels: 3, ..ChunkOptions::default() };
             let chunked = ChunkedMesh::of(&land, &options).unwrap();
-            let find = |place: [usize; 2]| chunked.chunks.iter().find(|chunk| chunk.place == place);
+            let find = |place: Cell| chunked.chunks.iter().find(|chunk| chunk.place == place);
             // Ground, normals and places on the map of points on a line of constant x or z.
             let side = |mesh: &Mesh, axis: usize, at: f32| -> BTreeSet<([u32; 3], [u32; 3])> {
                 let on = (0..mesh.positions.len()).filter(|k| mesh.positions[*k][axis] == at);
@@ -205,7 +206,7 @@ mod tests {
             let mut met = 0;
             for chunk in &chunked.chunks {
                 for (axis, next) in [(0, [0, 1]), (2, [1, 0])] {
-                    let Some(other) = find([0, 1].map(|k| chunk.place[k] + next[k])) else { continue };
+                    let Some(other) = find(Cell::from_axes(|k| chunk.place[k] + next[k])) else { continue };
                     let k = 1 - axis / 2;
                     let last = (chunk.place[k] + 1) * (size[k] - 1) / count[k];
                     let at = (last as f32 - (size[k] - 1) as f32 / 2.0) * 10.0;

@@ -105,52 +105,66 @@ pub fn csv_line(lake: &Lake) -> String {
 /// counter-clockwise.
 const SIDES: [D8; 4] = [D8::North, D8::West, D8::South, D8::East];
 
-/// A side between a cell and the one beside it: the cell, and the side's number in `SIDES`.
-pub type Side = ([isize; 2], usize);
-
-/// Offsets outward from a side's cell, and onward along the side: the way onward is the way outward of the next side.
-fn outward_and_onward(side: usize) -> [[isize; 2]; 2] {
-    [SIDES[side].offset(), SIDES[(side + 1) % 4].offset()]
+/// A side of a cell, which is where the cell meets one of its four neighbours. The cell may lie outside the raster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellSide {
+    /// The cell.
+    pub cell: Cell<isize>,
+    /// The side's number counter-clockwise: 0 north, 1 west, 2 south, 3 east.
+    pub side: usize,
 }
 
-/// The cell on the other side.
-pub fn facing(([i, j], side): Side) -> [isize; 2] {
-    let out = SIDES[side].offset();
-    [i + out[0], j + out[1]]
-}
-
-/// The middle of a side in halves of a cell from the north-west corner.
-pub fn middle(([i, j], side): Side) -> [isize; 2] {
-    let out = SIDES[side].offset();
-    [2 * i + 1 + out[0], 2 * j + 1 + out[1]]
-}
-
-/// The side that comes after one on the line round the cells that are `inside`; `corners` as of [`outlines`].
-#[inline]
-pub fn side_after(([i, j], side): Side, corners: bool, inside: impl Fn([isize; 2]) -> bool) -> Side {
-    let [out, on] = outward_and_onward(side);
-    let ahead = [i + on[0], j + on[1]];
-    let across = [ahead[0] + out[0], ahead[1] + out[1]];
-    if inside(across) && (corners || inside(ahead)) {
-        (across, (side + 3) % 4)
-    } else if inside(ahead) {
-        (ahead, side)
-    } else {
-        ([i, j], (side + 1) % 4)
+impl CellSide {
+    /// The side of that number, 0 to 3.
+    #[inline]
+    pub fn new(cell: Cell<isize>, side: usize) -> Self {
+        Self { cell, side }
     }
-}
 
-/// The side that comes before one, where corners join.
-pub fn side_before(([i, j], side): Side, inside: impl Fn([isize; 2]) -> bool) -> Side {
-    let [out, on] = outward_and_onward(side);
-    let behind = [i - on[0], j - on[1]];
-    let across = [behind[0] + out[0], behind[1] + out[1]];
-    if inside(across) {
-        (across, (side + 1) % 4)
-    } else if inside(behind) {
-        (behind, side)
-    } else {
-        ([i, j], (side + 3) % 4)
+    /// Offsets outward from the cell, and onward along the side: the way onward is the way outward of the next side.
+    fn outward_and_onward(self) -> [[isize; 2]; 2] {
+        [SIDES[self.side].offset(), SIDES[(self.side + 1) % 4].offset()]
+    }
+
+    /// The neighbour on the other side.
+    pub fn neighbour(self) -> Cell<isize> {
+        let out = SIDES[self.side].offset();
+        Cell::from_axes(|axis| self.cell[axis] + out[axis])
+    }
+
+    /// The middle of the side in halves of a cell from the north-west corner.
+    pub fn middle(self) -> Cell<isize> {
+        let out = SIDES[self.side].offset();
+        Cell::from_axes(|axis| 2 * self.cell[axis] + 1 + out[axis])
+    }
+
+    /// The next side of the line round the cells that are `inside`; `corners` as of [`outlines`].
+    #[inline]
+    pub fn next_side(self, corners: bool, inside: impl Fn(Cell<isize>) -> bool) -> Self {
+        let [out, on] = self.outward_and_onward();
+        let ahead = Cell::from_axes(|axis| self.cell[axis] + on[axis]);
+        let across = Cell::from_axes(|axis| ahead[axis] + out[axis]);
+        if inside(across) && (corners || inside(ahead)) {
+            Self::new(across, (self.side + 3) % 4)
+        } else if inside(ahead) {
+            Self::new(ahead, self.side)
+        } else {
+            Self::new(self.cell, (self.side + 1) % 4)
+        }
+    }
+
+    /// The side before this one on that line, where cells that touch by a corner are joined.
+    pub fn previous_side(self, inside: impl Fn(Cell<isize>) -> bool) -> Self {
+        let [out, on] = self.outward_and_onward();
+        let behind = Cell::from_axes(|axis| self.cell[axis] - on[axis]);
+        let across = Cell::from_axes(|axis| behind[axis] + out[axis]);
+        if inside(across) {
+            Self::new(across, (self.side + 1) % 4)
+        } else if inside(behind) {
+            Self::new(behind, self.side)
+        } else {
+            Self::new(self.cell, (self.side + 3) % 4)
+        }
     }
 }
 
@@ -162,9 +176,9 @@ pub fn side_before(([i, j], side): Side, inside: impl Fn([isize; 2]) -> bool) ->
 /// corners. `corners` is whether cells that touch by a corner alone lie in one line.
 pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<Cell<f64>>>> {
     let [rows, cols] = numbers.size();
-    let at = |[i, j]: [isize; 2]| -> u32 {
-        let inside = i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols;
-        if inside { numbers[(i as usize, j as usize)] } else { 0 }
+    let at = |Cell { row, col }: Cell<isize>| -> u32 {
+        let inside = row >= 0 && col >= 0 && (row as usize) < rows && (col as usize) < cols;
+        if inside { numbers[(row as usize, col as usize)] } else { 0 }
     };
     let mut walked = Field::new([rows, cols], 0u8);
     let mut outlines: BTreeMap<u32, Vec<Vec<Cell<f64>>>> = BTreeMap::new();
@@ -174,20 +188,19 @@ pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<Ce
             continue;
         }
         for first in 0..4 {
-            let mut side = ([(start / cols) as isize, (start % cols) as isize], first);
-            if walked[start] & 1 << first != 0 || at(facing(side)) == id {
+            let mut side = CellSide::new(Cell::new((start / cols) as isize, (start % cols) as isize), first);
+            if walked[start] & 1 << first != 0 || at(side.neighbour()) == id {
                 continue;
             }
             let mut line = Vec::new();
             loop {
-                let ([i, j], number) = side;
-                let walked = &mut walked[(i as usize, j as usize)];
-                if *walked & 1 << number != 0 {
+                let walked = &mut walked[side.cell.map(|at| at as usize)];
+                if *walked & 1 << side.side != 0 {
                     break;
                 }
-                *walked |= 1 << number;
-                line.push(Cell::from(middle(side)).map(|halves| 0.5 * halves as f64));
-                side = side_after(side, corners, |cell| at(cell) == id);
+                *walked |= 1 << side.side;
+                line.push(side.middle().map(|halves| 0.5 * halves as f64));
+                side = side.next_side(corners, |cell| at(cell) == id);
             }
             // The first side of a connected area's first cell, its northern, is on its outer line: that comes before its islands.
             outlines.entry(id).or_default().push(straightened(&line));

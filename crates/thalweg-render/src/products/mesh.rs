@@ -4,7 +4,7 @@ use crate::products::plants;
 use crate::products::rtin::Corners;
 use crate::products::slope::{gradient, normal};
 use thalweg_core::terrain::GROUND;
-use thalweg_core::{Error, Result, Terrain};
+use thalweg_core::{Cell, Error, Result, Size, Terrain};
 
 /// Which axis points up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -68,7 +68,7 @@ impl Mesh {
                     index.push(None);
                 } else {
                     index.push(Some(mesh.positions.len() as u32));
-                    mesh.corner(&points, [i, j]);
+                    mesh.corner(&points, Cell::new(i, j));
                 }
             }
         }
@@ -126,26 +126,26 @@ impl Mesh {
     }
 
     /// Adds a point of the ground.
-    fn corner(&mut self, points: &MeshPoints<'_>, [i, j]: [usize; 2]) {
+    fn corner(&mut self, points: &MeshPoints<'_>, point: Cell) {
         let (terrain, scale) = (points.terrain, points.scale);
-        let ((south, row), (east, col)) = (points.rows[i], points.cols[j]);
+        let ((south, row), (east, col)) = (points.rows[point.row], points.cols[point.col]);
         let slope = gradient(terrain, row, col);
         let rise = slope[0] * scale;
         let length = (1.0 + rise * rise).sqrt();
         let [x, y, z] = self.oriented([1.0 / length, 0.0, rise / length]);
-        self.positions.push(self.oriented([east, -south, points.height(i, j)]));
+        self.positions.push(self.oriented([east, -south, points.height(point.row, point.col)]));
         self.normals.push(self.oriented(normal(slope, scale)));
         self.tangents.push([x, y, z, 1.0]);
-        self.uvs.push(points.uv([i, j]));
+        self.uvs.push(points.uv(point));
     }
 
     /// Adds a point of level water over a point of the ground.
-    fn flat(&mut self, points: &MeshPoints<'_>, [i, j]: [usize; 2], level: f64) {
+    fn flat(&mut self, points: &MeshPoints<'_>, point: Cell, level: f64) {
         let [x, y, z] = self.oriented([1.0, 0.0, 0.0]);
-        self.positions.push(self.oriented([points.cols[j].0, -points.rows[i].0, level]));
+        self.positions.push(self.oriented([points.cols[point.col].0, -points.rows[point.row].0, level]));
         self.normals.push(self.oriented([0.0, 0.0, 1.0]));
         self.tangents.push([x, y, z, 1.0]);
-        self.uvs.push(points.uv([i, j]));
+        self.uvs.push(points.uv(point));
     }
 
     /// East, north, up as this mesh's axes.
@@ -188,7 +188,7 @@ impl<'a> MeshPoints<'a> {
     }
 
     /// Rows and columns of points, two or more of each.
-    pub fn size(&self) -> [usize; 2] {
+    pub fn size(&self) -> Size {
         [self.rows.len(), self.cols.len()]
     }
 
@@ -204,12 +204,12 @@ impl<'a> MeshPoints<'a> {
 
     /// Metres at a point, scaled.
     pub fn height(&self, i: usize, j: usize) -> f64 {
-        self.scaled(self.terrain.ground[self.cell([i, j])].metres())
+        self.scaled(self.terrain.ground[self.cell(Cell::new(i, j))].metres())
     }
 
-    /// The cell in whose middle a point lies.
-    pub fn cell(&self, [i, j]: [usize; 2]) -> (usize, usize) {
-        (self.rows[i].1, self.cols[j].1)
+    /// The terrain's cell in whose middle a point of the mesh lies.
+    pub fn cell(&self, point: Cell) -> Cell {
+        Cell::new(self.rows[point.row].1, self.cols[point.col].1)
     }
 
     /// Whether a point has no data.
@@ -222,9 +222,9 @@ impl<'a> MeshPoints<'a> {
         ![(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].into_iter().any(|(i, j)| self.is_hole(i, j))
     }
 
-    fn uv(&self, at: [usize; 2]) -> [f32; 2] {
-        let ([rows, cols], (i, j)) = (self.terrain.grid.size, self.cell(at));
-        [((j as f64 + 0.5) / cols as f64) as f32, ((i as f64 + 0.5) / rows as f64) as f32]
+    fn uv(&self, point: Cell) -> [f32; 2] {
+        let ([rows, cols], cell) = (self.terrain.grid.size, self.cell(point));
+        [((cell.col as f64 + 0.5) / cols as f64) as f32, ((cell.row as f64 + 0.5) / rows as f64) as f32]
     }
 }
 

@@ -6,6 +6,7 @@ use crate::pictures::picture::Picture;
 use crate::products::chunks::ChunkedMesh;
 use crate::products::mesh::{Mesh, Up};
 use crate::products::stand::Stand;
+use thalweg_core::Cell;
 use thalweg_core::terrain::WATER;
 
 /// What a mesh shows: it gives a material its name and its looks.
@@ -102,7 +103,7 @@ impl MeshScene {
         let alone = ground.chunks.len() == 1;
         let errors = ground.errors;
         let part = |chunk: crate::products::chunks::MeshChunk| {
-            let [row, col] = chunk.place;
+            let Cell { row, col } = chunk.place;
             let name = if alone { TERRAIN.to_string() } else { format!("{TERRAIN}_x{col}_y{row}") };
             MeshPart { name, surface: MeshSurface::Ground, levels: chunk.levels, errors: errors.clone() }
         };

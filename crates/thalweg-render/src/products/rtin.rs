@@ -6,10 +6,12 @@
 //! at the middle of its side alone, so that the bound holds; and the surface that it is measured against is that of the finest triangles,
 //! whose diagonals all run from south-west to north-east.
 
+use thalweg_core::{Cell, Size};
+
 /// A grid of points: what is to be drawn of it.
 pub(super) struct HeightNet<'a> {
     /// Rows and columns of points, two or more of each.
-    pub size: [usize; 2],
+    pub size: Size,
     /// Metres at a point.
     pub height: &'a dyn Fn(usize, usize) -> f64,
     /// Whether there is ground between four points, by the north-western one of them.
@@ -25,8 +27,8 @@ pub(super) enum Rim {
     Free,
 }
 
-/// A triangle's three points: row and column.
-pub(super) type Corners = [[usize; 2]; 3];
+/// A triangle's three points, each by its row and column in the grid.
+pub(super) type Corners = [Cell; 3];
 
 /// Triangles over the grid, counter-clockwise seen from above (rows run southward). No point of theirs is farther than `error` metres above or
 /// below the surface of [`finest`]; neighbours share whole sides.
@@ -54,7 +56,8 @@ pub(super) fn finest(net: &HeightNet<'_>) -> Vec<Corners> {
 
 /// The two triangles between four points.
 fn two(i: usize, j: usize) -> [Corners; 2] {
-    [[[i, j], [i + 1, j], [i, j + 1]], [[i, j + 1], [i + 1, j], [i + 1, j + 1]]]
+    let [nw, ne, sw, se] = [[i, j], [i, j + 1], [i + 1, j], [i + 1, j + 1]].map(Cell::from);
+    [[nw, sw, ne], [ne, sw, se]]
 }
 
 /// Which triangle of a square: half of it, by the corner with the right angle, or a quarter, by the side that is its longest.
@@ -73,17 +76,21 @@ enum Cut {
 use Cut::{East, North, NorthEast, NorthWest, South, SouthEast, SouthWest, West};
 
 /// A triangle: the north-western corner of its square, the square's side, and which one it is.
-type Triangle = ([usize; 2], usize, Cut);
+type Triangle = (Cell, usize, Cut);
 
 /// The halves of a square whose diagonal touches the middle of the square that it is a quarter of.
-fn halves([i, j]: [usize; 2], side: usize) -> [Cut; 2] {
-    if (i / side + j / side).is_multiple_of(2) { [NorthEast, SouthWest] } else { [NorthWest, SouthEast] }
+fn halves(start: Cell, side: usize) -> [Cut; 2] {
+    if (start.row / side + start.col / side).is_multiple_of(2) {
+        [NorthEast, SouthWest]
+    } else {
+        [NorthWest, SouthEast]
+    }
 }
 
 struct Halving<'a> {
     net: &'a HeightNet<'a>,
     error: f64,
-    quads: [usize; 2],
+    quads: Size,
     /// Side of the squares that the grid is covered by.
     side: usize,
     /// Points to a row of `keep`.
@@ -93,8 +100,8 @@ struct Halving<'a> {
 }
 
 impl Halving<'_> {
-    fn is_kept(&self, [i, j]: [usize; 2]) -> bool {
-        self.keep[i * self.wide + j]
+    fn is_kept(&self, point: Cell) -> bool {
+        self.keep[point.row * self.wide + point.col]
     }
 
     fn is_solid(&self, i: usize, j: usize) -> bool {
@@ -107,23 +114,23 @@ impl Halving<'_> {
         while side <= self.side {
             let half = side / 2;
             let rows = (0..self.quads[0]).step_by(side);
-            let squares: Vec<[usize; 2]> =
-                rows.flat_map(|i| (0..self.quads[1]).step_by(side).map(move |j| [i, j])).collect();
-            for &[i, j] in &squares {
+            let squares: Vec<Cell> =
+                rows.flat_map(|i| (0..self.quads[1]).step_by(side).map(move |j| Cell::new(i, j))).collect();
+            for start in &squares {
                 for cut in [North, South, West, East] {
-                    let triangle = ([i, j], side, cut);
+                    let triangle = (*start, side, cut);
                     let middle = split(triangle);
                     let children = parts(triangle).into_iter().any(|part| half > 1 && self.is_kept(split(part)));
                     if !self.is_kept(middle) && (children || self.is_bad(triangle)) {
-                        self.keep[middle[0] * self.wide + middle[1]] = true;
+                        self.keep[middle.row * self.wide + middle.col] = true;
                     }
                 }
             }
-            for &[i, j] in &squares {
-                let cuts = [North, South, West, East].map(|cut| ([i, j], side, cut));
-                let middle = i * self.wide + j + half * (self.wide + 1);
+            for start in &squares {
+                let cuts = [North, South, West, East].map(|cut| (*start, side, cut));
+                let middle = start.row * self.wide + start.col + half * (self.wide + 1);
                 let children = cuts.into_iter().any(|cut| self.is_kept(split(cut)));
-                let bad = |work: &Self| halves([i, j], side).into_iter().any(|cut| work.is_bad(([i, j], side, cut)));
+                let bad = |work: &Self| halves(*start, side).into_iter().any(|cut| work.is_bad((*start, side, cut)));
                 if !self.keep[middle] && (children || bad(self)) {
                     self.keep[middle] = true;
                 }
@@ -135,7 +142,7 @@ impl Halving<'_> {
     /// Whether a triangle lies partly over a hole, or is too far from some point of the surface. Both are linear between points and
     /// the middles of quads.
     fn is_bad(&self, triangle: Triangle) -> bool {
-        let ([i, j], side, cut) = triangle;
+        let (Cell { row: i, col: j }, side, cut) = triangle;
         let (mut solid, mut hole) = (false, false);
         for row in rows(cut, side) {
             for col in between(cut, side, row) {
@@ -153,18 +160,19 @@ impl Halving<'_> {
             return false;
         }
         let [a, b, c] = corners(triangle);
-        let at = |[i, j]: [usize; 2]| (self.net.height)(i, j);
-        let (down, across) = ([b, c].map(|p| p[0] as f64 - a[0] as f64), [b, c].map(|p| p[1] as f64 - a[1] as f64));
+        let at = |point: Cell| (self.net.height)(point.row, point.col);
+        let down = [b, c].map(|p| p.row as f64 - a.row as f64);
+        let across = [b, c].map(|p| p.col as f64 - a.col as f64);
         let rise = [at(b) - at(a), at(c) - at(a)];
         let area = down[0] * across[1] - down[1] * across[0];
         let south = (rise[0] * across[1] - rise[1] * across[0]) / area;
         let east = (down[0] * rise[1] - down[1] * rise[0]) / area;
-        let plane = |y: f64, x: f64| at(a) + south * (y - a[0] as f64) + east * (x - a[1] as f64);
+        let plane = |y: f64, x: f64| at(a) + south * (y - a.row as f64) + east * (x - a.col as f64);
         let far = |y: f64, x: f64, height: f64| (plane(y, x) - height).abs() > self.error;
         let last = *rows(cut, side).end() + 1;
         for row in *rows(cut, side).start()..=last {
             for col in points(cut, side, row) {
-                if far((i + row) as f64, (j + col) as f64, at([i + row, j + col])) {
+                if far((i + row) as f64, (j + col) as f64, at(Cell::new(i + row, j + col))) {
                     return true;
                 }
             }
@@ -172,7 +180,7 @@ impl Halving<'_> {
                 break;
             }
             for (y, x) in between(cut, side, row).map(|col| (i + row, j + col)) {
-                let height = 0.5 * (at([y + 1, x]) + at([y, x + 1]));
+                let height = 0.5 * (at(Cell::new(y + 1, x)) + at(Cell::new(y, x + 1)));
                 if far(y as f64 + 0.5, x as f64 + 0.5, height) {
                     return true;
                 }
@@ -181,16 +189,17 @@ impl Halving<'_> {
         false
     }
 
-    fn triangles(&self, squares: [usize; 2]) -> Vec<Corners> {
+    fn triangles(&self, squares: Size) -> Vec<Corners> {
         let mut found = Vec::new();
         // Triangles still to be looked at, the next one last.
         let mut open: Vec<Triangle> = Vec::new();
         for i in (0..squares[0]).map(|k| k * self.side) {
             for j in (0..squares[1]).map(|k| k * self.side) {
-                open.extend(halves([i, j], self.side).map(|cut| ([i, j], self.side, cut)));
+                let start = Cell::new(i, j);
+                open.extend(halves(start, self.side).map(|cut| (start, self.side, cut)));
                 while let Some(triangle) = open.pop() {
-                    let ([i, j], side, _) = triangle;
-                    if i >= self.quads[0] || j >= self.quads[1] {
+                    let (start, side, _) = triangle;
+                    if start.row >= self.quads[0] || start.col >= self.quads[1] {
                         continue;
                     }
                     if side == 1 {
@@ -209,16 +218,16 @@ impl Halving<'_> {
     /// Whether a triangle that was not halved has ground: then all of it has.
     fn covers(&self, (start, side, cut): Triangle) -> bool {
         let row = *rows(cut, side).start();
-        between(cut, side, row).next().is_some_and(|col| self.is_solid(start[0] + row, start[1] + col))
+        between(cut, side, row).next().is_some_and(|col| self.is_solid(start.row + row, start.col + col))
     }
 
     /// Half of a quad. Where both halves are there they are made as the finest triangles are.
     fn smallest(&self, triangle: Triangle) -> Option<Corners> {
-        let ([i, j], _, cut) = triangle;
+        let (Cell { row: i, col: j }, _, cut) = triangle;
         if !self.is_solid(i, j) {
             return None;
         }
-        let both = self.side == 1 || self.is_kept([i, j + 1]) && self.is_kept([i + 1, j]);
+        let both = self.side == 1 || self.is_kept(Cell::new(i, j + 1)) && self.is_kept(Cell::new(i + 1, j));
         Some(match cut {
             NorthEast if both => two(i, j)[1],
             SouthWest if both => two(i, j)[0],
@@ -228,22 +237,23 @@ impl Halving<'_> {
 }
 
 /// The point in the middle of a triangle's longest side.
-fn split(([i, j], side, cut): Triangle) -> [usize; 2] {
-    let half = side / 2;
+fn split((start, side, cut): Triangle) -> Cell {
+    let (Cell { row: i, col: j }, half) = (start, side / 2);
     match cut {
-        North => [i, j + half],
-        South => [i + side, j + half],
-        West => [i + half, j],
-        East => [i + half, j + side],
-        _ => [i + half, j + half],
+        North => Cell::new(i, j + half),
+        South => Cell::new(i + side, j + half),
+        West => Cell::new(i + half, j),
+        East => Cell::new(i + half, j + side),
+        _ => Cell::new(i + half, j + half),
     }
 }
 
 /// The two halves of a triangle.
-fn parts(([i, j], side, cut): Triangle) -> [Triangle; 2] {
+fn parts((start, side, cut): Triangle) -> [Triangle; 2] {
     let half = side / 2;
-    let whole = |cut| ([i, j], side, cut);
-    let quarter = |south: usize, east: usize, cut| ([i + south * half, j + east * half], half, cut);
+    let whole = |cut| (start, side, cut);
+    let quarter =
+        |south: usize, east: usize, cut| (Cell::new(start.row + south * half, start.col + east * half), half, cut);
     match cut {
         NorthWest => [whole(North), whole(West)],
         NorthEast => [whole(North), whole(East)],
@@ -257,9 +267,10 @@ fn parts(([i, j], side, cut): Triangle) -> [Triangle; 2] {
 }
 
 /// A triangle's points, in either turn.
-fn corners(([i, j], side, cut): Triangle) -> Corners {
-    let [nw, ne, sw, se] = [[i, j], [i, j + side], [i + side, j], [i + side, j + side]];
-    let middle = [i + side / 2, j + side / 2];
+fn corners((start, side, cut): Triangle) -> Corners {
+    let at = |south: usize, east: usize| Cell::new(start.row + south, start.col + east);
+    let [nw, ne, sw, se] = [at(0, 0), at(0, side), at(side, 0), at(side, side)];
+    let middle = at(side / 2, side / 2);
     match cut {
         NorthWest => [nw, sw, ne],
         NorthEast => [ne, nw, se],
@@ -274,7 +285,7 @@ fn corners(([i, j], side, cut): Triangle) -> Corners {
 
 /// Counter-clockwise seen from above.
 fn turned([a, b, c]: Corners) -> Corners {
-    let from = |p: [usize; 2]| [0, 1].map(|k| p[k] as i64 - a[k] as i64);
+    let from = |p: Cell| [0, 1].map(|k| p[k] as i64 - a[k] as i64);
     let ([y, x], [v, u]) = (from(b), from(c));
     if y * u - x * v > 0 { [a, b, c] } else { [a, c, b] }
 }
@@ -325,7 +336,7 @@ mod tests {
     /// The height of triangles at a place; none where there is no triangle.
     fn on(triangles: &[Corners], height: &dyn Fn(usize, usize) -> f64, [y, x]: [f64; 2]) -> Option<f64> {
         triangles.iter().find_map(|corners| {
-            let [a, b, c] = corners.map(|[i, j]| [i as f64, j as f64, height(i, j)]);
+            let [a, b, c] = corners.map(|Cell { row: i, col: j }| [i as f64, j as f64, height(i, j)]);
             let area = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
             assert!(area > 0.0, "{corners:?} faces down");
             let u = ((y - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (x - a[1])) / area;
@@ -387,12 +398,12 @@ mod tests {
                 }
             }
             assert!(sides.values().all(|n| *n == 1));
-            let is_rim = |[i, j]: [usize; 2]| i == 0 || j == 0 || i == size[0] - 1 || j == size[1] - 1;
-            let by_hole = |[i, j]: [usize; 2]| (7..=8).contains(&i) && (4..=9).contains(&j);
+            let is_rim = |Cell { row: i, col: j }: Cell| i == 0 || j == 0 || i == size[0] - 1 || j == size[1] - 1;
+            let by_hole = |Cell { row: i, col: j }: Cell| (7..=8).contains(&i) && (4..=9).contains(&j);
             for (a, b) in sides.keys().filter(|(a, b)| !sides.contains_key(&(*b, *a))) {
                 assert!((is_rim(*a) && is_rim(*b)) || (by_hole(*a) && by_hole(*b)), "a crack from {a:?} to {b:?}");
             }
-            let met: BTreeSet<[usize; 2]> = triangles.iter().flatten().copied().filter(|p| is_rim(*p)).collect();
+            let met: BTreeSet<Cell> = triangles.iter().flatten().copied().filter(|p| is_rim(*p)).collect();
             let all = 2 * (size[0] + size[1]) - 4;
             assert_eq!(met.len() == all, rim == Rim::Kept, "{} of {all}", met.len());
             assert!(triangles.len() < 2 * 29 * 40 * 3 / 4);

@@ -44,24 +44,27 @@ pub fn waters(terrain: &Terrain, options: &MeshOptions) -> Result<Vec<(&'static 
 fn sheet(
     points: &MeshPoints<'_>,
     [rows, cols]: [[usize; 2]; 2],
-    wet: &dyn Fn([usize; 2]) -> bool,
+    is_wet: &dyn Fn(Cell) -> bool,
     level: f64,
     into: &mut Mesh,
 ) {
     let solid = |i: usize, j: usize| {
         let (i, j) = (i + rows[0], j + cols[0]);
-        points.is_solid(i, j) && [[i, j], [i, j + 1], [i + 1, j], [i + 1, j + 1]].into_iter().any(wet)
+        points.is_solid(i, j)
+            && [[i, j], [i, j + 1], [i + 1, j], [i + 1, j + 1]].map(Cell::from).into_iter().any(is_wet)
     };
     let size = [rows, cols].map(|span| span[1] - span[0] + 1);
     let mut triangles = coarsened(&HeightNet { size, height: &|_, _| 0.0, solid: &solid }, 0.0, Rim::Free);
-    triangles.iter_mut().flatten().for_each(|[i, j]| (*i, *j) = (*i + rows[0], *j + cols[0]));
+    triangles.iter_mut().flatten().for_each(|point| {
+        *point = Cell::new(point.row + rows[0], point.col + cols[0]);
+    });
     into.join(Mesh::woven(points, &triangles, Some(points.scaled(level))));
 }
 
 fn sea(terrain: &Terrain, points: &MeshPoints<'_>) -> Mesh {
     let mut mesh = Mesh::empty(points.up());
     if let Some(level) = terrain.grid.sea_level {
-        let wet = |at: [usize; 2]| terrain.ground[points.cell(at)] < level;
+        let wet = |at: Cell| terrain.ground[points.cell(at)] < level;
         sheet(points, points.size().map(|n| [0, n - 1]), &wet, level.metres(), &mut mesh);
     }
     mesh
@@ -73,7 +76,7 @@ fn standing(terrain: &Terrain, pools: &Field<Height>, points: &MeshPoints<'_>) -
     let mut windows: Vec<Option<[[usize; 2]; 2]>> = vec![None; found.len()];
     for i in 0..rows {
         for j in 0..cols {
-            let Some(lake) = (numbers[points.cell([i, j])] as usize).checked_sub(1) else { continue };
+            let Some(lake) = (numbers[points.cell(Cell::new(i, j))] as usize).checked_sub(1) else { continue };
             let near = |k: usize, n: usize| [k.saturating_sub(1), (k + 1).min(n - 1)];
             let cell = [near(i, rows), near(j, cols)];
             let window = windows[lake].get_or_insert(cell);
@@ -83,7 +86,7 @@ fn standing(terrain: &Terrain, pools: &Field<Height>, points: &MeshPoints<'_>) -
     let mut mesh = Mesh::empty(points.up());
     let sea = terrain.grid.sea_level.map_or(f64::NEG_INFINITY, Height::metres);
     for (lake, window) in found.iter().zip(windows).filter(|(lake, _)| lake.level > sea) {
-        let wet = |at: [usize; 2]| numbers[points.cell(at)] == lake.id;
+        let wet = |at: Cell| numbers[points.cell(at)] == lake.id;
         if let Some(window) = window {
             sheet(points, window, &wet, lake.level, &mut mesh);
         }

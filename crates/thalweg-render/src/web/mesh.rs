@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use super::place::MapPlace;
-use super::tiles::{MapLand, sampled};
+use super::tiles::{LonLatBounds, MapLand, MapTileRange, sampled};
 use super::transverse::{FLATTENING, RADIUS};
 use thalweg_core::{Field, Result};
 
@@ -33,15 +33,17 @@ pub struct MeshTile {
     pub row: u32,
 }
 
-/// Columns, and rows from the south, of a zoom that lie within longitudes from west to east and latitudes from north to south (radians):
-/// the first and the last of each. Columns may run over the 180th meridian, and are then larger than the zoom has.
-pub fn mesh_range([[west, east], [north, south]]: [[f64; 2]; 2], zoom: u32) -> [[u64; 2]; 2] {
+/// The tiles of a zoom that lie within `bounds` (radians). Rows are counted from the south. Columns may run over the
+/// 180th meridian, and are then larger than the zoom has.
+pub fn mesh_range(bounds: LonLatBounds, zoom: u32) -> MapTileRange {
+    let LonLatBounds { west, east, north, south } = bounds;
     let side = PI / libm::exp2(f64::from(zoom));
-    let columns = [west, east].map(|x| ((x + PI) / side).floor());
+    let [first, last] = [west, east].map(|x| ((x + PI) / side).floor());
     let all = libm::exp2(f64::from(zoom + 1));
-    let round = (columns[0] / all).floor() * all;
+    let round = (first / all).floor() * all;
     let row = |latitude: f64| ((latitude + PI / 2.0) / side).floor().clamp(0.0, all / 2.0 - 1.0) as u64;
-    [columns.map(|x| (x - round).max(0.0) as u64), [row(south), row(north)]]
+    let column = |x: f64| (x - round).max(0.0) as u64;
+    MapTileRange { columns: column(first)..=column(last), rows: row(south)..=row(north) }
 }
 
 /// The first zoom whose vertices stand no farther apart than this, in metres along a meridian; 30 at most.

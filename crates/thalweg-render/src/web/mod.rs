@@ -13,5 +13,5 @@ mod transverse;
 pub use mesh::{MeshTile, mesh_range, mesh_zoom};
 pub use page::{MapPage, PAGE};
 pub use pixels::{Encoding, MAP_LAYERS, MapLayer, TileHeights};
-pub use place::{KNOWN_CODES, MapPlace};
-pub use tiles::{MOST_ZOOM, MapLand, MapTile, SIDE, bounds, pixel, scale, tile_range};
+pub use place::{KNOWN_CODES, LonLat, MapPlace};
+pub use tiles::{LonLatBounds, MOST_ZOOM, MapLand, MapTile, MapTileRange, SIDE, bounds, pixel, scale, tile_range};

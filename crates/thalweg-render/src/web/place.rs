@@ -1,6 +1,31 @@
 //! [`MapPlace`]: where on Earth the metres of a land lie.
 
 use super::transverse::{RADIUS, Transverse, conformal};
+use thalweg_core::{MapPoint, Point, Size};
+
+/// A position on Earth by longitude, east positive, and latitude, north positive; in degrees or radians, as its user
+/// says.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LonLat {
+    /// The longitude.
+    pub longitude: f64,
+    /// The latitude.
+    pub latitude: f64,
+}
+
+impl LonLat {
+    /// The position with this longitude and this latitude.
+    pub const fn new(longitude: f64, latitude: f64) -> Self {
+        Self { longitude, latitude }
+    }
+}
+
+impl From<[f64; 2]> for LonLat {
+    /// From longitude and latitude, in this order.
+    fn from([longitude, latitude]: [f64; 2]) -> Self {
+        Self { longitude, latitude }
+    }
+}
 
 /// Where land lies. Its own metres run eastward and southward.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,24 +54,25 @@ impl MapPlace {
         Self(Laid::Plane)
     }
 
-    /// Land in the system of that EPSG code, with its origin at these metres east and north; `None` of a code that is not known
-    /// ([`KNOWN_CODES`]).
-    pub fn of_code(code: u16, origin: [f64; 2]) -> Option<Self> {
+    /// Land in the system of that EPSG code, with its origin at this point of the system; `None` if the code is not one
+    /// of the [`KNOWN_CODES`].
+    pub fn of_code(code: u16, origin: MapPoint) -> Option<Self> {
         let (first, _, zone, south) = ZONES.into_iter().find(|(first, last, ..)| (*first..=*last).contains(&code))?;
-        Some(Self(Laid::Earth(Transverse::utm(code - first + zone, south), origin)))
+        Some(Self(Laid::Earth(Transverse::utm(code - first + zone, south), origin.into())))
     }
 
-    /// Land at true scale about a point of it, in metres eastward and southward, that lies at this longitude and latitude in degrees.
-    pub fn at([longitude, latitude]: [f64; 2], [east, south]: [f64; 2]) -> Self {
-        let (longitude, latitude) = (longitude.to_radians(), latitude.to_radians());
-        Self(Laid::Earth(Transverse::new(longitude, latitude, 1.0, [east, -south]), [0.0; 2]))
+    /// Land at true scale about a point of it, which lies at this longitude and latitude in degrees.
+    pub fn at(degrees: LonLat, point: Point) -> Self {
+        let (longitude, latitude) = (degrees.longitude.to_radians(), degrees.latitude.to_radians());
+        let origin = MapPoint::new(point.x, -point.y);
+        Self(Laid::Earth(Transverse::new(longitude, latitude, 1.0, origin), [0.0; 2]))
     }
 
-    /// Longitude and latitude of a place in metres eastward and southward: in radians, whatever the name says.
-    pub fn degrees(&self, [east, south]: [f64; 2]) -> [f64; 2] {
+    /// Longitude and latitude of a point of the land, in radians.
+    pub fn lon_lat(&self, point: Point) -> LonLat {
         match &self.0 {
-            Laid::Plane => [east / RADIUS, libm::atan(libm::sinh(-south / RADIUS))],
-            Laid::Earth(projection, [x, y]) => projection.inverse([x + east, y - south]),
+            Laid::Plane => LonLat::new(point.x / RADIUS, libm::atan(libm::sinh(-point.y / RADIUS))),
+            Laid::Earth(projection, [x, y]) => projection.inverse(MapPoint::new(x + point.x, y - point.y)),
         }
     }
 
@@ -83,18 +109,18 @@ pub(super) struct Net<'a> {
 
 impl Net<'_> {
     /// Parallels and meridians.
-    pub fn size(&self) -> [usize; 2] {
+    pub fn size(&self) -> Size {
         [self.down.len(), self.right.len()]
     }
 
-    /// Metres southward and eastward; `None` where the land cannot be.
-    pub fn at(&self, i: usize, j: usize) -> Option<[f64; 2]> {
+    /// The point of the land at a crossing; `None` where the land cannot be.
+    pub fn at(&self, i: usize, j: usize) -> Option<Point> {
         let (down, right) = (self.down[i], self.right[j]?);
         Some(match &self.place.0 {
-            Laid::Plane => [down, right[0]],
+            Laid::Plane => Point::new(right[0], down),
             Laid::Earth(projection, [x, y]) => {
-                let [east, north] = projection.forward(down, right);
-                [y - north, east - x]
+                let MapPoint { x: east, y: north } = projection.forward(down, right);
+                Point::new(east - x, y - north)
             }
         })
     }

@@ -1,10 +1,11 @@
 //! Tiles of Web Mercator (EPSG:3857): which there are, and the heights of their pixels.
 
 use std::f64::consts::PI;
+use std::ops::RangeInclusive;
 
-use super::place::{MapPlace, Net};
+use super::place::{LonLat, MapPlace, Net};
 use super::transverse::RADIUS;
-use thalweg_core::{CellRect, Field, Result};
+use thalweg_core::{Cell, CellRect, Field, Point, Result};
 
 /// Pixels of a tile's side.
 pub const SIDE: usize = 256;
@@ -110,8 +111,8 @@ pub fn heights(land: &dyn MapLand, place: &MapPlace, tile: MapTile, margin: usiz
 /// Metres of ground to a metre of Web Mercator's plane in the middle of a land: it chooses levels, the same ones for all tiles of a zoom.
 pub fn scale(land: &dyn MapLand, place: &MapPlace) -> f64 {
     let CellRect { start, end } = land.cells(0);
-    let middle = [1, 0].map(|axis| (start[axis] as f64 + end[axis] as f64) / 2.0 * land.width(0));
-    place.ground(libm::tan(place.degrees(middle)[1]))
+    let along = |axis: usize| (start[axis] as f64 + end[axis] as f64) / 2.0 * land.width(0);
+    place.ground(libm::tan(place.lon_lat(Point::new(along(1), along(0))).latitude))
 }
 
 /// Metres between the middles of cells at the crossings of a net; NaN without data, `None` where it meets no cell.
@@ -121,11 +122,12 @@ pub(super) fn sampled(land: &dyn MapLand, level: u32, net: &Net<'_>) -> Result<O
     let ends = [0, 1].map(|axis| [cells.start[axis] as f64 * fine, cells.end[axis] as f64 * fine]);
     // Rows and columns of the level, counted from the middle of its first cell.
     let spots = Field::generate(net.size(), |i, j| {
-        let inside = |at: &[f64; 2]| (0..2).all(|axis| (ends[axis][0]..ends[axis][1]).contains(&at[axis]));
-        net.at(i, j).filter(inside).map_or([f64::NAN; 2], |at| at.map(|metres| metres / width - 0.5))
+        let inside = |at: &Point| (0..2).all(|axis| (ends[axis][0]..ends[axis][1]).contains(&at.along(axis)));
+        let at = net.at(i, j).filter(inside).unwrap_or(Point::new(f64::NAN, f64::NAN));
+        Cell::new(at.y, at.x).map(|metres| metres / width - 0.5)
     });
     let mut rect: Option<CellRect<i64>> = None;
-    for spot in spots.as_slice().iter().filter(|spot| !spot[0].is_nan()) {
+    for spot in spots.as_slice().iter().filter(|spot| !spot.row.is_nan()) {
         let first = spot.map(|x| x.floor() as i64);
         let here = CellRect::from_corners(first, first.map(|x| x + 2));
         rect = Some(rect.map_or(here, |all| all.union(here)));
@@ -134,7 +136,7 @@ pub(super) fn sampled(land: &dyn MapLand, level: u32, net: &Net<'_>) -> Result<O
     let window = land.heights(level, rect)?;
     let last = rect.size().map(|n| n as i64 - 1);
     Ok(Some(spots.map(|spot| {
-        if spot[0].is_nan() {
+        if spot.row.is_nan() {
             return f64::NAN;
         }
         let [(north, south, v), (west, east, u)] = [0, 1].map(|axis| {
@@ -151,23 +153,52 @@ pub(super) fn sampled(land: &dyn MapLand, level: u32, net: &Net<'_>) -> Result<O
     })))
 }
 
-/// Columns and rows of a zoom that a land may lie in: the first and the last of each. Columns may run over the 180th meridian, and are then
-/// larger than the zoom has.
-pub fn tile_range(land: &dyn MapLand, place: &MapPlace, zoom: u32) -> [[u64; 2]; 2] {
-    let [[west, east], [north, south]] = bounds(land, place);
+/// Tiles of a zoom: a rectangle of columns and rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MapTileRange {
+    /// The columns from 180° W.
+    pub columns: RangeInclusive<u64>,
+    /// The rows.
+    pub rows: RangeInclusive<u64>,
+}
+
+impl MapTileRange {
+    /// The number of tiles.
+    pub fn count(&self) -> u64 {
+        [&self.columns, &self.rows].map(|range| range.end() - range.start() + 1).into_iter().product()
+    }
+}
+
+/// The longitudes and latitudes between which a land lies, in radians or degrees, as its user says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LonLatBounds {
+    /// Longitude of the western end.
+    pub west: f64,
+    /// Longitude of the eastern end.
+    pub east: f64,
+    /// Latitude of the northern end.
+    pub north: f64,
+    /// Latitude of the southern end.
+    pub south: f64,
+}
+
+/// The tiles of a zoom that a land may lie in. Rows are counted from the north. Columns may run over the 180th
+/// meridian, and are then larger than the zoom has.
+pub fn tile_range(land: &dyn MapLand, place: &MapPlace, zoom: u32) -> MapTileRange {
+    let LonLatBounds { west, east, north, south } = bounds(land, place);
     let all = libm::exp2(f64::from(zoom));
     let tile = |turns: f64| (turns * all).floor();
     let up = |latitude: f64| libm::asinh(libm::tan(latitude)) / (2.0 * PI);
-    let columns = [west, east].map(|x| tile(x / (2.0 * PI) + 0.5));
+    let [first, last] = [west, east].map(|x| tile(x / (2.0 * PI) + 0.5));
     // The first column counts from 0: a land west of the 180th meridian that runs over it ends behind the last.
-    let round = (columns[0] / all).floor() * all;
+    let round = (first / all).floor() * all;
     let row = |latitude: f64| tile(0.5 - up(latitude)).clamp(0.0, all - 1.0) as u64;
-    [columns.map(|x| (x - round).max(0.0) as u64), [row(north), row(south)]]
+    let column = |x: f64| (x - round).max(0.0) as u64;
+    MapTileRange { columns: column(first)..=column(last), rows: row(north)..=row(south) }
 }
 
-/// Longitudes of the western and the eastern end of a land and latitudes of the northern and the southern one, in radians; either longitude
-/// may lie beyond the 180th meridian.
-pub fn bounds(land: &dyn MapLand, place: &MapPlace) -> [[f64; 2]; 2] {
+/// The bounds of a land in radians. Either longitude may lie beyond the 180th meridian.
+pub fn bounds(land: &dyn MapLand, place: &MapPlace) -> LonLatBounds {
     /// Points along each side of the rim, between which it may bulge by a part of their distance.
     const POINTS: usize = 64;
     let (cells, width) = (land.cells(land.finest()), land.width(land.finest()));
@@ -175,11 +206,11 @@ pub fn bounds(land: &dyn MapLand, place: &MapPlace) -> [[f64; 2]; 2] {
         let [from, to] = [cells.start[axis], cells.end[axis]].map(|x| x as f64 * width);
         from + (to - from) * k as f64 / POINTS as f64
     };
-    let middle = place.degrees([point(1, POINTS / 2), point(0, POINTS / 2)])[0];
+    let middle = place.lon_lat(Point::new(point(1, POINTS / 2), point(0, POINTS / 2))).longitude;
     let mut found = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
     for k in 0..=POINTS {
         for [i, j] in [[0, k], [POINTS, k], [k, 0], [k, POINTS]] {
-            let [longitude, latitude] = place.degrees([point(1, j), point(0, i)]);
+            let LonLat { longitude, latitude } = place.lon_lat(Point::new(point(1, j), point(0, i)));
             // Against the middle: no jump at the 180th meridian.
             let longitude = middle + (longitude - middle + PI).rem_euclid(2.0 * PI) - PI;
             for (ends, x) in found.iter_mut().zip([longitude, latitude]) {
@@ -188,5 +219,5 @@ pub fn bounds(land: &dyn MapLand, place: &MapPlace) -> [[f64; 2]; 2] {
         }
     }
     let [[west, east], [south, north]] = found.map(|[from, to]| [from - 1e-3 * (to - from), to + 1e-3 * (to - from)]);
-    [[west, east], [north.min(1.55), south.max(-1.55)]]
+    LonLatBounds { west, east, north: north.min(1.55), south: south.max(-1.55) }
 }

@@ -3,6 +3,9 @@
 
 use std::f64::consts::PI;
 
+use super::place::LonLat;
+use thalweg_core::MapPoint;
+
 /// Metres of the equator's radius, and the flattening, of WGS 84.
 pub const RADIUS: f64 = 6_378_137.0;
 pub const FLATTENING: f64 = 1.0 / 298.257_223_563;
@@ -53,7 +56,7 @@ fn geographic(conformed: f64) -> f64 {
 
 impl Transverse {
     /// About a meridian, with this scale upon it; the point of origin at a latitude (radians) has these coordinates.
-    pub fn new(meridian: f64, latitude: f64, scale: f64, [east, north]: [f64; 2]) -> Self {
+    pub fn new(meridian: f64, latitude: f64, scale: f64, origin: MapPoint) -> Self {
         let n = FLATTENING / (2.0 - FLATTENING);
         let [n2, n3, n4] = [n * n, n * n * n, n * n * n * n];
         let alpha = [
@@ -69,16 +72,15 @@ impl Transverse {
             4397.0 / 161_280.0 * n4,
         ];
         let scale = scale * RADIUS / (1.0 + n) * (1.0 + n2 / 4.0 + n4 / 64.0);
-        let mut made = Self { meridian, shift: [east, north], scale, alpha, beta };
-        let [_, at] = made.forward(conformal(libm::tan(latitude)), [0.0, 1.0]);
-        made.shift[1] += north - at;
+        let mut made = Self { meridian, shift: origin.into(), scale, alpha, beta };
+        made.shift[1] += origin.y - made.forward(conformal(libm::tan(latitude)), [0.0, 1.0]).y;
         made
     }
 
     /// Zone 1 to 60 of the Universal Transverse Mercator, northern or southern.
     pub fn utm(zone: u16, south: bool) -> Self {
         let meridian = f64::from(zone) * 6.0 - 183.0;
-        Self::new(meridian.to_radians(), 0.0, 0.9996, [500_000.0, if south { 1e7 } else { 0.0 }])
+        Self::new(meridian.to_radians(), 0.0, 0.9996, MapPoint::new(500_000.0, if south { 1e7 } else { 0.0 }))
     }
 
     /// Sine and cosine of the way from the central meridian; `None` where nothing is laid.
@@ -87,8 +89,8 @@ impl Transverse {
         (way.abs() <= WIDEST).then(|| [libm::sin(way), libm::cos(way)])
     }
 
-    /// Metres east and north of a conformal latitude's tangent and of [`Transverse::aside`].
-    pub fn forward(&self, conformed: f64, [sine, cosine]: [f64; 2]) -> [f64; 2] {
+    /// The point at a conformal latitude, by its tangent, and at a longitude, by [`Transverse::aside`].
+    pub fn forward(&self, conformed: f64, [sine, cosine]: [f64; 2]) -> MapPoint {
         let length = length_of(conformed, cosine);
         let (up, out) = (libm::atan2(conformed, cosine), libm::asinh(sine / length));
         // Of the double angles: sines and cosines follow without asking for them.
@@ -96,12 +98,12 @@ impl Transverse {
         let (sh, ch) = (sine / length, (1.0 + sine / length * (sine / length)).sqrt());
         let [up, out] =
             added([up, out], [2.0 * s * c, c * c - s * s], [2.0 * sh * ch, ch * ch + sh * sh], &self.alpha, 1.0);
-        [self.shift[0] + self.scale * out, self.shift[1] + self.scale * up]
+        MapPoint::new(self.shift[0] + self.scale * out, self.shift[1] + self.scale * up)
     }
 
-    /// Longitude and latitude in radians of metres east and north.
-    pub fn inverse(&self, [east, north]: [f64; 2]) -> [f64; 2] {
-        let (up, out) = ((north - self.shift[1]) / self.scale, (east - self.shift[0]) / self.scale);
+    /// Longitude and latitude of a point, in radians.
+    pub fn inverse(&self, point: MapPoint) -> LonLat {
+        let (up, out) = ((point.y - self.shift[1]) / self.scale, (point.x - self.shift[0]) / self.scale);
         let [up, out] = added(
             [up, out],
             [libm::sin(2.0 * up), libm::cos(2.0 * up)],
@@ -111,7 +113,7 @@ impl Transverse {
         );
         let (sh, c) = (libm::sinh(out), libm::cos(up));
         let conformed = libm::sin(up) / length_of(sh, c);
-        [self.meridian + libm::atan2(sh, c), libm::atan(geographic(conformed))]
+        LonLat::new(self.meridian + libm::atan2(sh, c), libm::atan(geographic(conformed)))
     }
 }
 
@@ -150,24 +152,26 @@ mod tests {
             let utm = Transverse::utm(zone, south);
             let [longitude, latitude] = degrees.map(f64::to_radians);
             let found = utm.forward(conformal(libm::tan(latitude)), utm.aside(longitude).unwrap());
-            assert!((0..2).all(|k| (found[k] - metres[k]).abs() < 2e-4), "{degrees:?}: {found:?} {metres:?}");
+            let off = [found.x - metres[0], found.y - metres[1]];
+            assert!(off.iter().all(|off| off.abs() < 2e-4), "{degrees:?}: {found:?} {metres:?}");
             let back = utm.inverse(found);
-            assert!((0..2).all(|k| (back[k] - [longitude, latitude][k]).abs() < 1e-13), "{back:?}");
+            let off = [back.longitude - longitude, back.latitude - latitude];
+            assert!(off.iter().all(|off| off.abs() < 1e-13), "{back:?}");
         }
     }
 
     #[test]
     fn the_middle_is_where_it_was_put_and_to_scale() {
         let [longitude, latitude] = [11.5f64, 47.25].map(f64::to_radians);
-        let here = Transverse::new(longitude, latitude, 1.0, [100.0, -50.0]);
+        let here = Transverse::new(longitude, latitude, 1.0, MapPoint::new(100.0, -50.0));
         let at = |longitude: f64, latitude: f64| {
             here.forward(conformal(libm::tan(latitude)), here.aside(longitude).unwrap())
         };
-        let [east, north] = at(longitude, latitude);
+        let MapPoint { x: east, y: north } = at(longitude, latitude);
         assert!((east - 100.0).abs() < 1e-8 && (north + 50.0).abs() < 1e-8);
         // A second of latitude there is 30.8821 m long (PROJ).
         let second = (1.0f64 / 3600.0).to_radians();
-        assert!((at(longitude, latitude + second)[1] - north - 30.8821).abs() < 1e-3);
+        assert!((at(longitude, latitude + second).y - north - 30.8821).abs() < 1e-3);
         assert!(here.aside(longitude + 1.0).is_none());
     }
 }

@@ -161,7 +161,7 @@ fn path(site: &Site<'_>, vertices: &[Vertex]) -> Vec<(u32, u32)> {
     let mut path: Vec<(u32, u32)> = Vec::new();
     for (number, pair) in vertices.windows(2).enumerate() {
         let [a, b] = [0, 1].map(|end: usize| pair[end].cell(size).map(|n| n as i64));
-        line(a, b, |[i, j]| {
+        line(a, b, |Cell { row: i, col: j }| {
             let k = i as usize * size[1] + j as usize;
             let again = path.last().is_some_and(|(last, _)| *last == k as u32);
             if !again && !site.is_sea(k) && !site.is_void(k) {
@@ -173,7 +173,7 @@ fn path(site: &Site<'_>, vertices: &[Vertex]) -> Vec<(u32, u32)> {
 }
 
 /// Visits the cells of a line, both ends among them, each beside the one before or across its corner.
-fn line(from: [i64; 2], to: [i64; 2], mut visit: impl FnMut([i64; 2])) {
+fn line(from: Cell<i64>, to: Cell<i64>, mut visit: impl FnMut(Cell<i64>)) {
     let span = [0, 1].map(|k| (to[k] - from[k]).abs());
     let way = [0, 1].map(|k| (to[k] - from[k]).signum());
     let mut at = from;
@@ -229,7 +229,7 @@ pub(super) fn carve(site: &Site<'_>, network: &mut Network) -> Carved {
                 }
             });
             let [a, b] = [pair[0].cell(network.size), pair[1].cell(network.size)];
-            line(a.map(|n| n as i64), b.map(|n| n as i64), |[i, j]| {
+            line(a.map(|n| n as i64), b.map(|n| n as i64), |Cell { row: i, col: j }| {
                 let k = i as usize * cols + j as usize;
                 if !site.is_void(k) && !site.is_sea(k) {
                     let middle = Cell::new(i as f64 + 0.5, j as f64 + 0.5);
@@ -260,11 +260,11 @@ mod tests {
     #[test]
     fn lines_are_bresenhams() {
         let mut seen = Vec::new();
-        line([0, 0], [2, 5], |at| seen.push(at));
-        assert_eq!(seen, [[0, 0], [0, 1], [1, 2], [1, 3], [2, 4], [2, 5]]);
+        line(Cell::new(0, 0), Cell::new(2, 5), |at| seen.push(at));
+        assert_eq!(seen, [[0, 0], [0, 1], [1, 2], [1, 3], [2, 4], [2, 5]].map(Cell::from));
         for (to, count) in [([-3, 7], 8), ([4, 4], 5), ([0, 0], 1), ([-6, -2], 7)] {
-            let mut seen = Vec::new();
-            line([0, 0], to, |at| seen.push(at));
+            let (mut seen, to) = (Vec::new(), Cell::from(to));
+            line(Cell::new(0, 0), to, |at| seen.push(at));
             assert_eq!((seen.len(), seen[count - 1]), (count, to));
             let near = |a: i64, b: i64| (a - b).abs() <= 1;
             assert!(seen.windows(2).all(|p| near(p[0][0], p[1][0]) && near(p[0][1], p[1][1])));

@@ -12,7 +12,7 @@ use crate::recipe::{From, Recipe, Stage, When};
 use thalweg_core::base::range::check_range;
 use thalweg_core::declare::params::{Knob, KnobPower, Param, ParamKind, Scaling, Value};
 use thalweg_core::terrain::GROUND;
-use thalweg_core::{Error, Extent, Height, Result};
+use thalweg_core::{Error, Extent, Height, Point, Result};
 use thalweg_models::model::Blend;
 use thalweg_models::models;
 use thalweg_models::rocks::Rock;
@@ -150,9 +150,10 @@ impl Knobs {
         if let When::Widths(widths) = &mut stage.when {
             *widths = widths.map(|width| (width * self.size).min(1e8));
         }
-        let place = |metres: &mut f64| *metres *= self.size;
         stage.tables.widen(self.size);
-        stage.strokes.iter_mut().flat_map(|stroke| stroke.points.iter_mut().flatten()).for_each(place);
+        for point in stage.strokes.iter_mut().flat_map(|stroke| &mut stroke.points) {
+            *point = Point::new(point.x * self.size, point.y * self.size);
+        }
         for source in stage.layers.values_mut() {
             if source.from == From::Layer(GROUND.name.into()) {
                 source.scale = source.scale.map(|ends| ends.map(|end| end * self.relief));

@@ -135,7 +135,10 @@ fn size_moves_everything_that_has_a_place() {
     assert_eq!((number(&wide, "droplets", "stride"), number(&wide, "droplets", "density")), (120.0, 100.0));
     let tables = &wide.stages[5].tables;
     assert_eq!((tables.springs[0].x, tables.springs[0].y, tables.passes[0].reach), (1200.0, 1000.0, 600.0));
-    assert_eq!((wide.stages[3].strokes[0].points[0], wide.stages[3].strokes[0].radius), ([1800.0, 1400.0], 500.0));
+    assert_eq!(
+        (wide.stages[3].strokes[0].points[0], wide.stages[3].strokes[0].radius),
+        ([1800.0, 1400.0].into(), 500.0)
+    );
     let grid: Grid = wide.grid().unwrap();
     wide.stages.iter().for_each(|stage| stage.check(&grid, 0).unwrap());
 }

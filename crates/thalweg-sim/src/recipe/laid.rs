@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use thalweg_core::declare::keys::{self, Form, Key, Pair, key};
-use thalweg_core::{Error, Georeference, Result};
+use thalweg_core::{Error, Georeference, MapPoint, Result};
 use thalweg_io::{geokeys, units};
 
 /// A coordinate system in metres, and where in it the world's north-western corner lies.
@@ -11,26 +11,26 @@ use thalweg_io::{geokeys, units};
 pub struct WorldPlace {
     /// EPSG code of a projected system in metres, 1024 to 32 766.
     pub epsg: u16,
-    /// Easting and northing of the north-western corner in metres, each -1e8 to 1e8.
-    pub corner: [f64; 2],
+    /// The north-western corner in that system, each coordinate -1e8 to 1e8 m.
+    pub corner: MapPoint,
 }
 
 impl WorldPlace {
     /// A place that nobody would name.
-    const BLANK: Self = Self { epsg: 0, corner: [0.0; 2] };
+    const BLANK: Self = Self { epsg: 0, corner: MapPoint::new(0.0, 0.0) };
 
     /// Checked: `crs` is the text `EPSG:CODE`.
     ///
     /// # Errors
     /// Another text or a code out of range; a system known to be in degrees, in feet, or of metres that are not the ground's; a corner out
     /// of range.
-    pub fn new(crs: &str, corner: [f64; 2]) -> Result<Self> {
+    pub fn new(crs: &str, corner: MapPoint) -> Result<Self> {
         let code = crs.strip_prefix("EPSG:").and_then(|code| code.parse::<u16>().ok());
         // Codes of geographic and geocentric systems lie together; 32767 stands for a system without a code.
         let code = code.filter(|code| (1024..32_767).contains(code) && !(4000..5000).contains(code));
         let epsg = code.ok_or_else(|| Error::value("crs", crs, ALLOWED))?;
-        if !(CORNER.takes)(corner) {
-            return Err(Error::value("origin", format!("{},{}", corner[0], corner[1]), CORNER.allowed));
+        if !(CORNER.takes)(corner.into()) {
+            return Err(Error::value("origin", format!("{},{}", corner.x, corner.y), CORNER.allowed));
         }
         let place = Self { epsg, corner };
         units::check_horizontal(&place.georeference(1.0))
@@ -40,7 +40,7 @@ impl WorldPlace {
 
     /// The georeference of cells of `cell` metres, north up, the first of them at the corner.
     pub fn georeference(&self, cell: f64) -> Georeference {
-        let [x, y] = self.corner;
+        let MapPoint { x, y } = self.corner;
         geokeys::projected_crs(self.epsg, [x, cell, 0.0, y, 0.0, -cell])
     }
 }
@@ -60,7 +60,9 @@ struct Code;
 impl Form<u16> for Code {
     fn read(&self, name: &str, value: &toml::Value) -> Result<u16> {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-        WorldPlace::new(&text, [0.0; 2]).map(|place| place.epsg).map_err(|_| Error::value(name, value, ALLOWED))
+        WorldPlace::new(&text, MapPoint::default())
+            .map(|place| place.epsg)
+            .map_err(|_| Error::value(name, value, ALLOWED))
     }
 
     fn write(&self, code: &u16) -> Option<String> {

@@ -5,7 +5,7 @@ use crate::recipe::{Recipe, Stage, When};
 use crate::run::Run;
 use crate::session::Session;
 use crate::session::undo::Made;
-use thalweg_core::Result;
+use thalweg_core::{Point, Result};
 use thalweg_models::model::Role;
 use thalweg_models::models;
 use thalweg_models::models::droplets::{Droplets, TracePoint, trace};
@@ -126,12 +126,12 @@ impl Session {
         Ok(recipe)
     }
 
-    /// The path that one droplet takes from `place` (metres eastward and southward from the map's north-western corner) over the ground
-    /// as it stands, which it leaves as it is; as [`trace`], of at most 100 000 points.
+    /// Returns the path that one droplet takes from `place`, in world metres, over the present terrain, which does not
+    /// change. The path is that of [`trace`] and has at most 100 000 points.
     ///
     /// # Errors
     /// As [`trace`].
-    pub fn follow(&self, place: [f64; 2]) -> Result<Vec<TracePoint>> {
+    pub fn follow(&self, place: impl Into<Point>) -> Result<Vec<TracePoint>> {
         trace(&self.run.droplets()?, self.run.terrain(), place, POINTS)
     }
 

@@ -17,7 +17,7 @@
 //! while session.step()?.is_some() {}
 //! recipe.stages.truncate(2);
 //! session.edit(recipe)?; // It goes on from the last mark that agrees with this.
-//! session.stroke(Stroke { radius: 300.0, ..Stroke::new(Tool::Raise, vec![[1000.0, 1000.0]]) })?;
+//! session.stroke(Stroke { radius: 300.0, ..Stroke::new(Tool::Raise, vec![[1000.0, 1000.0].into()]) })?;
 //! session.undo()?; // As if the stroke had never been made.
 //! session.play();
 //! while session.is_going() {

@@ -1,8 +1,8 @@
 //! What contradicts itself in a sketch, or the world that it lies in.
 
-use crate::sketch::line::{Line, Place, apart, cross, is_inside};
+use crate::sketch::line::{Line, cross, is_inside};
 use crate::sketch::{Sketch, SketchFeature, SketchKind, SketchWorld};
-use thalweg_core::Extent;
+use thalweg_core::{Extent, Point};
 
 /// The last point of a river may lie so near another one, as a share of the map's short side, where it joins that.
 const JOINS: f64 = 0.005;
@@ -18,10 +18,10 @@ impl Sketch {
         let Extent { width, height } = world.extent;
         let numbered = || (1..).zip(&self.features);
         let mut points = self.features.iter().flat_map(|feature| &feature.points);
-        let degrees = points.clone().all(|[x, y]| x.abs() <= 180.0 && y.abs() <= 90.0);
+        let degrees = points.clone().all(|point| point.x.abs() <= 180.0 && point.y.abs() <= 90.0);
         if degrees
             && width.max(height) > DEGREES
-            && (points.clone().count() > 1 || points.any(|[x, y]| x.min(*y) < 0.0))
+            && (points.clone().count() > 1 || points.any(|point| point.x.min(point.y) < 0.0))
         {
             return Err(format!(
                 "its coordinates look like degrees of longitude and latitude; they are metres from the map's north-western corner, x to the \
@@ -29,9 +29,8 @@ impl Sketch {
             ));
         }
         for (number, feature) in numbered() {
-            let outside =
-                feature.points.iter().find(|[x, y]| !(0.0..=width).contains(x) || !(0.0..=height).contains(y));
-            if let Some([x, y]) = outside {
+            let is_outside = |p: &&Point| !(0.0..=width).contains(&p.x) || !(0.0..=height).contains(&p.y);
+            if let Some(Point { x, y }) = feature.points.iter().find(is_outside) {
                 return Err(format!(
                     "feature {number}: point [{x}, {y}] lies outside the world; allowed is x from 0 to {width} and y from 0 to {height}, in metres"
                 ));
@@ -62,14 +61,14 @@ impl Sketch {
         let numbered = || (1..).zip(&self.features);
         let rings: Vec<_> = numbered().filter(|(_, f)| f.kind == SketchKind::Coast && f.is_ring()).collect();
         let Some((first, _)) = rings.first() else { return Ok(()) };
-        let is_land = |place: Place| rings.iter().any(|(_, ring)| is_inside(&ring.points, place));
+        let is_land = |place: Point| rings.iter().any(|(_, ring)| is_inside(&ring.points, place));
         for (number, feature) in numbered() {
             match feature.kind {
                 SketchKind::Ridge => {
                     let line = Line::of(feature);
                     let step = line.length() / 200.0;
                     if let Some(way) = line.stops(step.max(1e-6)).into_iter().find(|way| !is_land(line.at(*way))) {
-                        let [x, y] = line.at(way);
+                        let Point { x, y } = line.at(way);
                         return Err(format!(
                             "feature {number}: the ridge runs through the sea at [{x:.0}, {y:.0}]; allowed is land, inside a coast (feature {first})"
                         ));
@@ -141,7 +140,7 @@ fn against(a: &SketchFeature, b: &SketchFeature, short: f64) -> Said {
     match (a.kind, b.kind) {
         (Ridge, River) | (River, Ridge) => {
             let Some((k, _)) = meeting() else { return Ok(()) };
-            let [x, y] = a.points[k];
+            let Point { x, y } = a.points[k];
             Err(format!(
                 "the river runs uphill: it crosses a ridge near [{x:.0}, {y:.0}]; allowed is a river that ends before it, or two ridges with a gap"
             ))
@@ -156,10 +155,10 @@ fn against(a: &SketchFeature, b: &SketchFeature, short: f64) -> Said {
             if (joins(a, b) && ends(a, k)) || (joins(b, a) && ends(b, m)) {
                 return Ok(());
             }
-            let [x, y] = a.points[k];
+            let Point { x, y } = a.points[k];
             Err(format!("two rivers cross near [{x:.0}, {y:.0}]; allowed is that one ends on the other"))
         }
-        (Height, Height) if a.heights != b.heights && apart(a.points[0], b.points[0]) < 1.0 => {
+        (Height, Height) if a.heights != b.heights && a.points[0].distance(b.points[0]) < 1.0 => {
             let [one, other] = [a.heights[0], b.heights[0]];
             Err(format!("two heights of one place, {one} m and {other} m; allowed is one"))
         }

@@ -7,7 +7,7 @@ use crate::sketch::line::Line;
 use crate::sketch::shape::{Low, Profile, Scale, Shape, bed, crest};
 use crate::sketch::{Keeping, Sketch, SketchFeature, SketchKind};
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Edge, Field, Height, Terrain};
+use thalweg_core::{Cell, Edge, Field, Height, Point, Terrain};
 use thalweg_flow::{Land, fill};
 use thalweg_models::model::MassBalance;
 
@@ -105,7 +105,7 @@ impl Sketch {
                 for (j, [most, sum, parts]) in row.iter_mut().enumerate() {
                     let ground = || match pass {
                         Pass::Near => terrain.ground[(i, j)].metres(),
-                        _ => low.at([grid.x(j), grid.y(i)]),
+                        _ => low.at(Point::new(grid.x(j), grid.y(i))),
                     };
                     let Some([weight, part, change]) = shape.wants(i, j, ground, grid.cell) else { continue };
                     *parts += part as f32;
@@ -125,7 +125,7 @@ impl Sketch {
         if let (Some(sea), Some(coasts)) = (sea, Coasts::of(self, &grid, coarse, reach)) {
             let is_ring = self.features.iter().any(SketchFeature::is_ring);
             budget += moved(terrain, |(i, j), ground| {
-                let far = coasts.at([grid.x(j), grid.y(i)]);
+                let far = coasts.at(Point::new(grid.x(j), grid.y(i)));
                 if !is_ring && far.abs() >= reach { ground } else { shored(ground, far, sea, scale.relief) }
             });
         }
@@ -176,7 +176,7 @@ impl Sketch {
 }
 
 /// Whether a cell lies on an edge where water leaves.
-fn is_rim(terrain: &Terrain, (i, j): (usize, usize)) -> bool {
+fn is_rim(terrain: &Terrain, Cell { row: i, col: j }: Cell) -> bool {
     let [rows, cols] = terrain.grid.size;
     let on = [i == 0, j + 1 == cols, i + 1 == rows, j == 0];
     on.into_iter().zip(terrain.grid.edges).any(|(on, edge)| on && edge == Edge::Open)
@@ -185,8 +185,8 @@ fn is_rim(terrain: &Terrain, (i, j): (usize, usize)) -> bool {
 /// The lowest ground of such edges, in metres.
 fn lowest_rim(terrain: &Terrain) -> Option<f64> {
     let [rows, cols] = terrain.grid.size;
-    let sides = (0..rows).flat_map(|i| [(i, 0), (i, cols - 1)]).chain((0..cols).flat_map(|j| [(0, j), (rows - 1, j)]));
-    let rim = sides.filter(|at| is_rim(terrain, *at) && !terrain.is_nodata(at.0, at.1));
+    let sides = (0..rows).flat_map(|i| [[i, 0], [i, cols - 1]]).chain((0..cols).flat_map(|j| [[0, j], [rows - 1, j]]));
+    let rim = sides.map(Cell::from).filter(|at| is_rim(terrain, *at) && !terrain.is_nodata(at.row, at.col));
     rim.map(|at| terrain.ground[at]).min().map(Height::metres)
 }
 

@@ -1,8 +1,8 @@
 //! What the ground keeps of a sketch.
 
-use crate::sketch::line::{Line, Place, is_inside};
+use crate::sketch::line::{Line, is_inside};
 use crate::sketch::{Sketch, SketchFeature, SketchKind};
-use thalweg_core::{Field, Grid, Height, Terrain};
+use thalweg_core::{Cell, Field, Grid, Height, Point, Terrain};
 use thalweg_flow::{FlowGraph, Land};
 
 /// How far from a river's line water may run, in cells of the first level.
@@ -68,16 +68,16 @@ pub fn relief(terrain: &Terrain) -> f64 {
 }
 
 /// The cell of a place; of one on the map's edge the last.
-pub fn cell_at(grid: &Grid, place: Place) -> Option<(usize, usize)> {
-    let along = |axis: usize, metres: f64| {
+pub fn cell_at(grid: &Grid, place: Point) -> Option<Cell> {
+    let along = |axis: usize| {
         let first = if axis == 0 { grid.y(0) } else { grid.x(0) };
-        let at = ((metres - first) / grid.cell + 0.5).floor();
+        let at = ((place.along(axis) - first) / grid.cell + 0.5).floor();
         (at >= 0.0 && at <= grid.size[axis] as f64).then(|| (at as usize).min(grid.size[axis] - 1))
     };
-    Some((along(0, place[1])?, along(1, place[0])?))
+    Some(Cell::new(along(0)?, along(1)?))
 }
 
-fn is_sea(terrain: &Terrain, at: (usize, usize)) -> bool {
+fn is_sea(terrain: &Terrain, at: Cell) -> bool {
     terrain.grid.sea_level.is_some_and(|sea| terrain.ground[at] < sea)
 }
 
@@ -93,15 +93,15 @@ fn followed(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, re
     let Some(head) = cell_at(grid, feature.points[0]) else { return 1.0 };
     let far = (0.75 * reach / grid.cell).ceil() as usize;
     let around = |at: usize, count: usize| at.saturating_sub(far)..(at + far + 1).min(count);
-    let square = |i: usize, j: usize| i.abs_diff(head.0).pow(2) + j.abs_diff(head.1).pow(2);
-    let cells = around(head.0, grid.rows()).flat_map(|i| around(head.1, cols).map(move |j| (i, j)));
+    let square = |i: usize, j: usize| i.abs_diff(head.row).pow(2) + j.abs_diff(head.col).pow(2);
+    let cells = around(head.row, grid.rows()).flat_map(|i| around(head.col, cols).map(move |j| (i, j)));
     let near_head = cells.filter(|(i, j)| square(*i, *j) as f64 * grid.cell_area() <= (0.75 * reach) * (0.75 * reach));
     let first = near_head.max_by_key(|(i, j)| (catchments[(*i, *j)], std::cmp::Reverse(square(*i, *j))));
     let mut met = vec![false; stops.len()];
     let mut here = first.map(|(i, j)| i * cols + j);
     while let Some(k) = here {
-        let at = (k / cols, k % cols);
-        if let Some([d, way]) = near.of(at.0, at.1) {
+        let at = Cell::new(k / cols, k % cols);
+        if let Some([d, way]) = near.of(at.row, at.col) {
             let along = (reach * reach - d * d).max(0.0).sqrt();
             let [from, to] =
                 [(way - along) / step, (way + along) / step].map(|s| s.clamp(0.0, (stops.len() - 1) as f64));
@@ -111,7 +111,7 @@ fn followed(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, re
     }
     // Where there is sea there is no river to be seen.
     let on_land = |way: &f64| {
-        cell_at(grid, line.at(*way)).is_some_and(|at| !is_sea(terrain, at) && !terrain.is_nodata(at.0, at.1))
+        cell_at(grid, line.at(*way)).is_some_and(|at| !is_sea(terrain, at) && !terrain.is_nodata(at.row, at.col))
     };
     let land: Vec<bool> = stops.iter().zip(&met).filter(|(way, _)| on_land(way)).map(|(_, met)| *met).collect();
     share(land.iter().filter(|met| **met).count(), land.len())
@@ -135,7 +135,7 @@ fn divides(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, coa
         (((metres - first) / grid.cell + pad).max(0.0) as usize).min(grid.size[axis])
     };
     let span = |axis: usize| {
-        let along = feature.points.iter().map(|p| p[1 - axis]);
+        let along = feature.points.iter().map(|p| p.along(axis));
         let (low, high) = along.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
         bound(low - coarse, axis, 0.0)..bound(high + coarse, axis, 2.0)
     };
@@ -152,10 +152,10 @@ fn divides(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, coa
     let most = ON_CREST * coarse * coarse / grid.cell_area();
     let is_divide = |(k, way): (usize, &f64)| {
         let top = tops[k.saturating_sub(1)..(k + 2).min(tops.len())].iter().max().copied().unwrap_or(Height::MIN);
-        let ([x, y], [along, down]) = (line.at(*way), line.heading(*way));
+        let (Point { x, y }, [along, down]) = (line.at(*way), line.heading(*way));
         let lower = |side: f64| {
-            let at = [x + side * BESIDE * coarse * down, y - side * BESIDE * coarse * along];
-            cell_at(grid, at).is_none_or(|at| terrain.is_nodata(at.0, at.1) || terrain.ground[at] < top)
+            let at = Point::new(x + side * BESIDE * coarse * down, y - side * BESIDE * coarse * along);
+            cell_at(grid, at).is_none_or(|at| terrain.is_nodata(at.row, at.col) || terrain.ground[at] < top)
         };
         f64::from(waters[k]) <= most && lower(1.0) && lower(-1.0)
     };
@@ -165,7 +165,7 @@ fn divides(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph, coa
 /// How far from the coast cells lie, on cells of the first level: above 0 on land.
 pub struct Coasts {
     far: Field<f64>,
-    first: [f64; 2],
+    first: Point,
     width: f64,
 }
 
@@ -179,9 +179,10 @@ impl Coasts {
         let lines: Vec<(Line, bool)> = coasts.iter().map(|coast| (Line::of(coast), coast.is_ring())).collect();
         let block = (coarse / grid.cell).round().max(1.0) as usize;
         let width = grid.cell * block as f64;
-        let first = [grid.y(0), grid.x(0)].map(|at| at + (width - grid.cell) / 2.0);
+        let shift = (width - grid.cell) / 2.0;
+        let first = Point::new(grid.x(0) + shift, grid.y(0) + shift);
         let far = Field::generate(grid.size.map(|n| n.div_ceil(block)), |a, b| {
-            let place = [first[1] + b as f64 * width, first[0] + a as f64 * width];
+            let place = Point::new(first.x + b as f64 * width, first.y + a as f64 * width);
             let near = |(line, _): &(Line, bool)| line.near(place).0;
             let d = lines.iter().map(near).fold(f64::INFINITY, f64::min);
             let rings = || coasts.iter().filter(|coast| coast.is_ring());
@@ -198,7 +199,7 @@ impl Coasts {
     }
 
     /// Metres from the coast of a place.
-    pub fn at(&self, place: Place) -> f64 {
+    pub fn at(&self, place: Point) -> f64 {
         value_at(&self.far, self.first, self.width, place)
     }
 
@@ -208,7 +209,7 @@ impl Coasts {
         let Some(sea) = grid.sea_level else { return 1.0 };
         let counts = Field::generate([grid.rows(), 1], |i, _| {
             (0..grid.cols()).fold((0usize, 0usize), |(right, all), j| {
-                let far = self.at([grid.x(j), grid.y(i)]);
+                let far = self.at(Point::new(grid.x(j), grid.y(i)));
                 if far.abs() < beyond || terrain.is_nodata(i, j) {
                     return (right, all);
                 }
@@ -221,11 +222,12 @@ impl Coasts {
 }
 
 /// The value of a field at a place, bilinear between the middles of cells `width` metres wide; beyond the field it is
-/// that of the edge. `first` is the middle of the first cell, in metres southward and eastward.
-pub fn value_at(field: &Field<f64>, first: [f64; 2], width: f64, [x, y]: Place) -> f64 {
+/// that of the edge. `first` is the middle of the first cell.
+pub fn value_at(field: &Field<f64>, first: Point, width: f64, place: Point) -> f64 {
     let [rows, cols] = field.size();
-    let along = |metres: f64, axis: usize| ((metres - first[axis]) / width).clamp(0.0, field.size()[axis] as f64 - 1.0);
-    let at = [along(y, 0), along(x, 1)];
+    let along =
+        |axis: usize| ((place.along(axis) - first.along(axis)) / width).clamp(0.0, field.size()[axis] as f64 - 1.0);
+    let at = [along(0), along(1)];
     let [v, u] = at.map(|at| at - at.floor());
     let [i, j] = at.map(|at| at as usize);
     let [south, east] = [(i + 1).min(rows - 1), (j + 1).min(cols - 1)];

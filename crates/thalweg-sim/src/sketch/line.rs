@@ -3,44 +3,37 @@
 use rayon::iter::ParallelIterator;
 
 use crate::sketch::SketchFeature;
-use thalweg_core::{CellRect, Field, Grid};
-
-pub type Place = [f64; 2];
-
-pub fn apart(a: Place, b: Place) -> f64 {
-    let [x, y] = [a[0] - b[0], a[1] - b[1]];
-    (x * x + y * y).sqrt()
-}
+use thalweg_core::{CellRect, Field, Grid, Point};
 
 /// The nearest place of a segment: the distance to it, and the part of the segment before it.
-pub fn nearest(p: Place, [a, b]: [Place; 2]) -> (f64, f64) {
-    let [x, y] = [b[0] - a[0], b[1] - a[1]];
+pub fn nearest(p: Point, [a, b]: [Point; 2]) -> (f64, f64) {
+    let (x, y) = (b.x - a.x, b.y - a.y);
     let squared = x * x + y * y;
-    let along = if squared > 0.0 { (((p[0] - a[0]) * x + (p[1] - a[1]) * y) / squared).clamp(0.0, 1.0) } else { 0.0 };
-    (apart(p, [a[0] + along * x, a[1] + along * y]), along)
+    let along = if squared > 0.0 { (((p.x - a.x) * x + (p.y - a.y) * y) / squared).clamp(0.0, 1.0) } else { 0.0 };
+    (p.distance(Point::new(a.x + along * x, a.y + along * y)), along)
 }
 
 /// Twice the area of a triangle; its sign says to which side it turns.
-fn turn(a: Place, b: Place, c: Place) -> f64 {
-    (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+fn turn(a: Point, b: Point, c: Point) -> f64 {
+    (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x)
 }
 
 /// Whether two segments have a place in common.
-pub fn cross([a, b]: [Place; 2], [c, d]: [Place; 2]) -> bool {
+pub fn cross([a, b]: [Point; 2], [c, d]: [Point; 2]) -> bool {
     let [t, u, v, w] = [turn(c, d, a), turn(c, d, b), turn(a, b, c), turn(a, b, d)];
     if t * u < 0.0 && v * w < 0.0 {
         return true;
     }
-    let on = |p: Place, s: [Place; 2]| nearest(p, s).0 == 0.0;
+    let on = |p: Point, s: [Point; 2]| nearest(p, s).0 == 0.0;
     on(a, [c, d]) || on(b, [c, d]) || on(c, [a, b]) || on(d, [a, b])
 }
 
 /// Whether a place lies inside a ring.
-pub fn is_inside(ring: &[Place], [x, y]: Place) -> bool {
+pub fn is_inside(ring: &[Point], Point { x, y }: Point) -> bool {
     let mut inside = false;
     for pair in ring.windows(2) {
-        let ([ax, ay], [bx, by]) = (pair[0], pair[1]);
-        if (ay > y) != (by > y) && x < ax + (y - ay) / (by - ay) * (bx - ax) {
+        let (a, b) = (pair[0], pair[1]);
+        if (a.y > y) != (b.y > y) && x < a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x) {
             inside = !inside;
         }
     }
@@ -49,7 +42,7 @@ pub fn is_inside(ring: &[Place], [x, y]: Place) -> bool {
 
 /// A line with the way along it.
 pub struct Line {
-    points: Vec<Place>,
+    points: Vec<Point>,
     /// Metres from the first point to each.
     ways: Vec<f64>,
 }
@@ -58,7 +51,7 @@ impl Line {
     pub fn of(feature: &SketchFeature) -> Self {
         let mut way = 0.0;
         let ways = feature.points.iter().enumerate().map(|(k, point)| {
-            way += if k > 0 { apart(feature.points[k - 1], *point) } else { 0.0 };
+            way += if k > 0 { feature.points[k - 1].distance(*point) } else { 0.0 };
             way
         });
         Self { ways: ways.collect(), points: feature.points.clone() }
@@ -71,15 +64,15 @@ impl Line {
         const WAVES: [[f64; 3]; 3] = [[23.0, 0.5, 0.7], [11.3, 0.3, 2.1], [5.9, 0.2, 4.4]];
         let long = self.length();
         let ways = self.stops(coarse);
-        let from = self.points.first().map_or(0.0, |[x, y]| (x + 2.0 * y) / coarse);
+        let from = self.points.first().map_or(0.0, |first| (first.x + 2.0 * first.y) / coarse);
         let place = |way: &f64| {
-            let ([x, y], [along, down]) = (self.at(*way), self.heading(*way));
+            let (Point { x, y }, [along, down]) = (self.at(*way), self.heading(*way));
             let wave = |[length, part, phase]: [f64; 3]| {
                 part * libm::sin((way / coarse + from) * std::f64::consts::TAU / length + phase)
             };
             let ends = (way.min(long - way) / (4.0 * coarse)).min(1.0);
             let aside = far * ends * WAVES.into_iter().map(wave).sum::<f64>();
-            [x - aside * down, y + aside * along]
+            Point::new(x - aside * down, y + aside * along)
         };
         Self::of(&SketchFeature::new(crate::sketch::SketchKind::Ridge, ways.iter().map(place).collect()))
     }
@@ -89,15 +82,15 @@ impl Line {
     }
 
     /// The segments, each with the way to its beginning and its length.
-    fn segments(&self) -> impl Iterator<Item = ([Place; 2], f64, f64)> + '_ {
+    fn segments(&self) -> impl Iterator<Item = ([Point; 2], f64, f64)> + '_ {
         self.points.windows(2).zip(self.ways.windows(2)).map(|(p, w)| ([p[0], p[1]], w[0], w[1] - w[0]))
     }
 
     /// The place after so much of the way.
-    pub fn at(&self, way: f64) -> Place {
+    pub fn at(&self, way: f64) -> Point {
         let [a, b, t] = self.between(way);
         let (a, b) = (self.points[a as usize], self.points[b as usize]);
-        [a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])]
+        Point::new(a.x + t * (b.x - a.x), a.y + t * (b.y - a.y))
     }
 
     /// The numbers of the points about a place, and the part of the way between them.
@@ -123,16 +116,16 @@ impl Line {
         (0..=count as usize).map(|k| self.length() * k as f64 / count).collect()
     }
 
-    /// Unit vector along the line there.
-    pub fn heading(&self, way: f64) -> Place {
+    /// Unit vector along the line there, eastward and southward.
+    pub fn heading(&self, way: f64) -> [f64; 2] {
         let [a, b, _] = self.between(way);
         let (a, b) = (self.points[a as usize], self.points[b as usize]);
-        let long = apart(a, b).max(1e-9);
-        [(b[0] - a[0]) / long, (b[1] - a[1]) / long]
+        let long = a.distance(b).max(1e-9);
+        [(b.x - a.x) / long, (b.y - a.y) / long]
     }
 
     /// Distance to a place, and the way to the nearest place of the line.
-    pub fn near(&self, p: Place) -> (f64, f64) {
+    pub fn near(&self, p: Point) -> (f64, f64) {
         let mut best = (f64::INFINITY, 0.0);
         for (segment, way, long) in self.segments() {
             let (d, t) = nearest(p, segment);
@@ -140,16 +133,16 @@ impl Line {
                 best = (d, way + t * long);
             }
         }
-        if self.points.len() == 1 { (apart(p, self.points[0]), 0.0) } else { best }
+        if self.points.len() == 1 { (p.distance(self.points[0]), 0.0) } else { best }
     }
 
     /// The side of the line on which a place lies: above 0 to the left of who goes along it, on a map with north above.
-    pub fn side(&self, p: Place) -> f64 {
+    pub fn side(&self, p: Point) -> f64 {
         let mut best = (f64::INFINITY, 0.0);
         for (segment, ..) in self.segments() {
             let (d, t) = nearest(p, segment);
             // y runs to the south: a turn to the left is negative.
-            let side = -turn(segment[0], segment[1], p) / apart(segment[0], segment[1]).max(1e-9);
+            let side = -turn(segment[0], segment[1], p) / segment[0].distance(segment[1]).max(1e-9);
             let is_square = t > 0.0 && t < 1.0;
             // At a corner two segments are as near; the one that sees the place more squarely knows the side.
             if d < best.0 - 1e-9 || (d < best.0 + 1e-9 && (is_square || side.abs() > f64::abs(best.1))) {
@@ -164,7 +157,7 @@ impl Line {
         let span = |axis: usize| {
             let metres = |k: usize| if axis == 0 { grid.y(k) } else { grid.x(k) };
             let of = |low: bool| {
-                let along = self.points.iter().map(|p| p[1 - axis]);
+                let along = self.points.iter().map(|p| p.along(axis));
                 if low {
                     along.fold(f64::INFINITY, f64::min) - reach
                 } else {
@@ -180,25 +173,23 @@ impl Line {
         let mut ways = Field::new(window.size(), [f32::INFINITY, 0.0]);
         ways.par_rows_mut().for_each(|(r, row)| {
             let y = grid.y(top + r);
-            let beside: Vec<_> = self
-                .segments()
-                .filter(|([a, b], ..)| a[1].min(b[1]) - reach <= y && y <= a[1].max(b[1]) + reach)
-                .collect();
+            let beside: Vec<_> =
+                self.segments().filter(|([a, b], ..)| a.y.min(b.y) - reach <= y && y <= a.y.max(b.y) + reach).collect();
             for (c, out) in row.iter_mut().enumerate() {
                 let x = grid.x(left + c);
                 let mut best = (f64::INFINITY, 0.0);
                 for (segment, way, long) in &beside {
                     let [a, b] = segment;
-                    if a[0].min(b[0]) - reach > x || x > a[0].max(b[0]) + reach {
+                    if a.x.min(b.x) - reach > x || x > a.x.max(b.x) + reach {
                         continue;
                     }
-                    let (d, t) = nearest([x, y], *segment);
+                    let (d, t) = nearest(Point::new(x, y), *segment);
                     if d < best.0 {
                         best = (d, way + t * long);
                     }
                 }
                 if self.points.len() == 1 {
-                    best = (apart([x, y], self.points[0]), 0.0);
+                    best = (Point::new(x, y).distance(self.points[0]), 0.0);
                 }
                 if best.0 <= reach {
                     *out = [best.0 as f32, best.1 as f32];
@@ -234,18 +225,21 @@ mod tests {
 
     #[test]
     fn ways_sides_and_crossings() {
-        let line = Line::of(&SketchFeature::new(SketchKind::Ridge, vec![[0.0, 0.0], [30.0, 0.0], [30.0, 40.0]]));
-        assert!(line.length() == 70.0 && line.at(50.0) == [30.0, 20.0] && line.heading(10.0) == [1.0, 0.0]);
-        assert_eq!(line.near([40.0, 20.0]), (10.0, 50.0));
+        let corners = [[0.0, 0.0], [30.0, 0.0], [30.0, 40.0]].map(Point::from);
+        let line = Line::of(&SketchFeature::new(SketchKind::Ridge, corners.to_vec()));
+        assert!(line.length() == 70.0 && line.at(50.0) == Point::new(30.0, 20.0) && line.heading(10.0) == [1.0, 0.0]);
+        assert_eq!(line.near(Point::new(40.0, 20.0)), (10.0, 50.0));
         assert!((line.mixed(&[0.0, 3.0, 7.0], 50.0) - 5.0).abs() < 1e-12);
         // North of a line to the east is its left; so is the east of one to the south.
-        assert!(line.side([10.0, -5.0]) > 0.0 && line.side([10.0, 5.0]) < 0.0 && line.side([40.0, 20.0]) > 0.0);
-        assert!(line.side([35.0, -1.0]) > 0.0, "beyond the corner");
+        let side = |x, y| line.side(Point::new(x, y));
+        assert!(side(10.0, -5.0) > 0.0 && side(10.0, 5.0) < 0.0 && side(40.0, 20.0) > 0.0);
+        assert!(side(35.0, -1.0) > 0.0, "beyond the corner");
+        let cross = |a: [[f64; 2]; 2], b: [[f64; 2]; 2]| cross(a.map(Point::from), b.map(Point::from));
         assert!(cross([[0.0, 0.0], [2.0, 2.0]], [[0.0, 2.0], [2.0, 0.0]]));
         assert!(cross([[0.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]), "they touch");
         assert!(!cross([[0.0, 0.0], [2.0, 0.0]], [[3.0, 0.0], [4.0, 0.0]]));
-        let ring = [[0.0, 0.0], [4.0, 0.0], [4.0, 4.0], [0.0, 4.0], [0.0, 0.0]];
-        assert!(is_inside(&ring, [1.0, 3.0]) && !is_inside(&ring, [5.0, 3.0]));
+        let ring = [[0.0, 0.0], [4.0, 0.0], [4.0, 4.0], [0.0, 4.0], [0.0, 0.0]].map(Point::from);
+        assert!(is_inside(&ring, Point::new(1.0, 3.0)) && !is_inside(&ring, Point::new(5.0, 3.0)));
         let near = line.cells(&Grid::new([4, 4], 10.0).unwrap(), 12.0);
         assert_eq!(near.of(0, 1), Some([5.0, 15.0]));
         assert_eq!(near.of(2, 0), None);

@@ -75,8 +75,8 @@ impl SketchKind {
 pub struct SketchFeature {
     /// What it is.
     pub kind: SketchKind,
-    /// Its points: metres from the north-western corner of the map, eastward and southward; of a coast all round the first is the last.
-    pub points: Vec<[f64; 2]>,
+    /// Its points in world metres. The first and the last point of a closed coast are the same.
+    pub points: Vec<Point>,
     /// Elevations in metres, −16 000 to 16 000: none, one (of a ridge's whole crest, a river's first point, a height), or one to each
     /// point; a coast has none.
     pub heights: Vec<f64>,
@@ -88,12 +88,12 @@ pub struct SketchFeature {
 
 impl SketchFeature {
     /// A feature without heights, of the usual width and the whole strength.
-    pub fn new(kind: SketchKind, points: Vec<[f64; 2]>) -> Self {
+    pub fn new(kind: SketchKind, points: Vec<Point>) -> Self {
         Self { kind, points, heights: Vec::new(), width: None, strength: 1.0 }
     }
 
-    /// The place of its line, or its point, that is nearest to another place; in metres as its points are.
-    pub fn nearest(&self, place: [f64; 2]) -> [f64; 2] {
+    /// Returns the place of its line, or its point, that is nearest to `place`.
+    pub fn nearest(&self, place: Point) -> Point {
         let line = line::Line::of(self);
         line.at(line.near(place).1)
     }
@@ -146,20 +146,21 @@ impl Sketch {
         }
         let (Extent { width, height }, Point { x: left, y: top }) = (grid.map_extent(), grid.corner());
         let near = LEAVES * width.min(height);
-        let beyond = |end: [f64; 2], before: [f64; 2]| {
+        let beyond = |end: Point, before: Point| {
             let sides = [
-                ([-1.0, 0.0], end[0], -left),
-                ([1.0, 0.0], width - end[0], -left),
-                ([0.0, -1.0], end[1], -top),
-                ([0.0, 1.0], height - end[1], -top),
+                ([-1.0, 0.0], end.x, -left),
+                ([1.0, 0.0], width - end.x, -left),
+                ([0.0, -1.0], end.y, -top),
+                ([0.0, 1.0], height - end.y, -top),
             ];
             let (out, gap, margin) = sides.into_iter().find(|(_, gap, _)| *gap <= near)?;
-            let long = line::apart(end, before).max(1e-9);
-            let along = [(end[0] - before[0]) / long, (end[1] - before[1]) / long];
+            let long = end.distance(before).max(1e-9);
+            let along = [(end.x - before.x) / long, (end.y - before.y) / long];
             let outward = along[0] * out[0] + along[1] * out[1];
             let ([x, y], outward) = if outward > 0.5 { (along, outward) } else { (out, 1.0) };
             let way = (gap + margin) / outward;
-            Some([(end[0] + way * x).clamp(left, width - left), (end[1] + way * y).clamp(top, height - top)])
+            let (x, y) = (end.x + way * x, end.y + way * y);
+            Some(Point::new(x.clamp(left, width - left), y.clamp(top, height - top)))
         };
         for feature in &mut self.features {
             if feature.kind == SketchKind::Height || feature.is_ring() {

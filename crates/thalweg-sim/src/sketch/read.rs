@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::sketch::{MAX_FEATURES, MAX_POINTS, Sketch, SketchFeature, SketchKind};
-use thalweg_core::Error;
+use thalweg_core::{Error, Point};
 use thalweg_io::features::{Property, feature_text};
 use thalweg_io::plain;
 
@@ -89,12 +89,12 @@ fn feature(json: &Value) -> Said<SketchFeature> {
 }
 
 /// The points of a geometry, as the kind takes them.
-fn points(kind: SketchKind, geometry: &Value) -> Said<Vec<[f64; 2]>> {
+fn points(kind: SketchKind, geometry: &Value) -> Said<Vec<Point>> {
     let form = geometry.get("type").and_then(Value::as_str).unwrap_or_default();
     let coordinates = geometry.get("coordinates").unwrap_or(&Value::Null);
-    let line = |list: &Value| -> Said<Vec<[f64; 2]>> {
+    let line = |list: &Value| -> Said<Vec<Point>> {
         let list = list.as_array().ok_or("its `coordinates` are no list of points")?;
-        let mut points: Vec<[f64; 2]> = list.iter().map(point).collect::<Said<_>>()?;
+        let mut points: Vec<Point> = list.iter().map(point).collect::<Said<_>>()?;
         if kind != SketchKind::River && kind != SketchKind::Ridge {
             // Of lines with heights each point counts.
             points.dedup();
@@ -130,10 +130,10 @@ fn wrong(kind: SketchKind, form: &str, allowed: &str) -> String {
 }
 
 /// A point; an altitude beside its place is passed over.
-fn point(json: &Value) -> Said<[f64; 2]> {
+fn point(json: &Value) -> Said<Point> {
     let number = |value: &Value| value.as_f64().filter(|x| x.is_finite());
     match json.as_array().map(Vec::as_slice) {
-        Some([x, y] | [x, y, _]) => number(x).zip(number(y)).map(|(x, y)| [x, y]),
+        Some([x, y] | [x, y, _]) => number(x).zip(number(y)).map(|(x, y)| Point::new(x, y)),
         _ => None,
     }
     .ok_or_else(|| format!("{} is no point; allowed is [x, y] in metres", short(json)))
@@ -152,7 +152,8 @@ impl Sketch {
         for (number, feature) in (1..).zip(&self.features) {
             let own = feature.heights.iter().chain(&feature.width).chain([&feature.strength]);
             // JSON would say nothing of them, and a reader take what is usual.
-            if let Some(x) = feature.points.as_flattened().iter().chain(own).find(|x| !x.is_finite()) {
+            let places = feature.points.iter().flat_map(|point| [point.x, point.y]);
+            if let Some(x) = places.chain(own.copied()).find(|x| !x.is_finite()) {
                 return Err(format!("feature {number}: holds {x}; allowed are finite numbers"));
             }
         }

@@ -1,14 +1,14 @@
 //! The land that a feature wants: a profile along its line, and how it goes on to both sides.
 
 use crate::sketch::kept::{relief, value_at};
-use crate::sketch::line::{Closest, Line, Place};
+use crate::sketch::line::{Closest, Line};
 use crate::sketch::{SketchFeature, SketchKind};
-use thalweg_core::{Field, Grid, Height, Terrain};
+use thalweg_core::{Field, Grid, Height, Point, Terrain};
 
 /// Ground as means over cells of the first level, read between their middles.
 pub struct Low {
     field: Field<f64>,
-    first: [f64; 2],
+    first: Point,
     width: f64,
 }
 
@@ -31,19 +31,20 @@ impl Low {
             }
             sum as f64 / count.max(1) as f64 / thalweg_core::terrain::height::UNITS
         });
-        Self { field, first: [grid.y(0), grid.x(0)].map(|at| at + (width - grid.cell) / 2.0), width }
+        let shift = (width - grid.cell) / 2.0;
+        Self { field, first: Point::new(grid.x(0) + shift, grid.y(0) + shift), width }
     }
 
     /// The highest of places within `reach` of one.
-    fn highest(&self, [x, y]: Place, reach: f64) -> f64 {
+    fn highest(&self, Point { x, y }: Point, reach: f64) -> f64 {
         let far = (reach / self.width).ceil().min(40.0) as i32;
         let steps = || (-far..=far).map(|k| f64::from(k) * self.width);
         let near = steps().flat_map(|v| steps().map(move |u| [u, v])).filter(|[u, v]| u * u + v * v <= reach * reach);
-        near.map(|[u, v]| self.at([x + u, y + v])).fold(f64::NEG_INFINITY, f64::max)
+        near.map(|[u, v]| self.at(Point::new(x + u, y + v))).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// Metres at a place; beyond the map those of its edge.
-    pub fn at(&self, place: Place) -> f64 {
+    pub fn at(&self, place: Point) -> f64 {
         value_at(&self.field, self.first, self.width, place)
     }
 }
@@ -154,8 +155,9 @@ fn smooth(list: &[f64], far: usize) -> Vec<f64> {
 
 /// Ground to both sides of a line, up to three of the first level's cells away.
 fn beside(low: &Low, line: &Line, way: f64, coarse: f64) -> [f64; 6] {
-    let ([x, y], [along, down]) = (line.at(way), line.heading(way));
-    [-3.0, -2.0, -1.0, 1.0, 2.0, 3.0].map(|side| low.at([x + side * coarse * down, y - side * coarse * along]))
+    let (Point { x, y }, [along, down]) = (line.at(way), line.heading(way));
+    [-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]
+        .map(|side| low.at(Point::new(x + side * coarse * down, y - side * coarse * along)))
 }
 
 /// The bed of a river: lower than what is about it, falling from its head to its end, where it lies no lower than `floor`, from which
@@ -263,7 +265,7 @@ impl Shape {
     /// On flat ground: of the whole land.
     pub fn everywhere(feature: &SketchFeature, profile: Profile, grid: &Grid, scale: &Scale) -> Self {
         let far = 4.0 * grid.extent().longer();
-        let flat = Low { field: Field::new([1, 1], 0.0), first: [0.0; 2], width: 1.0 };
+        let flat = Low { field: Field::new([1, 1], 0.0), first: Point::default(), width: 1.0 };
         let shape = Self::along(feature, profile, grid, &flat, scale, false);
         let reach = scale.short / 4.0;
         Self { near: course(feature, scale).cells(grid, far), core: f64::INFINITY, reach, ..shape }

@@ -76,8 +76,8 @@ impl BuildJob {
         let end = [south, east].map(|metres| (metres / width).ceil() as i64);
         let rect = CellRect::from_corners(start, end);
         if !whole.contains(&rect) {
-            let [[top, left], [bottom, right]] =
-                [whole.start, whole.end].map(|cell| cell.map(|at| at as f64 * width).into());
+            let [from, to] = [whole.start, whole.end].map(|cell| cell.map(|at| at as f64 * width));
+            let (top, left, bottom, right) = (from.row, from.col, to.row, to.col);
             let allowed = format!("a part of the world, which goes from {left},{top} to {right},{bottom} m");
             return Err(Error::value("rect", said, allowed));
         }

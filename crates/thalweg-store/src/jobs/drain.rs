@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thalweg_core::terrain::TileGrid;
 use thalweg_core::terrain::grid::Edges;
-use thalweg_core::{Cell, Error, Grid, Height, Result};
+use thalweg_core::{Cell, Error, Grid, Height, MapPoint, Result};
 use thalweg_export::survey::SurveyOptions;
 use thalweg_io::place::cell_at;
 use thalweg_io::{HeightReading, LoadOptions, Samples};
@@ -61,14 +61,14 @@ impl DrainJob {
         Ok(Self { source, source_print, load, ..Self::default() })
     }
 
-    /// Takes outlets at points in the file's own coordinates.
+    /// Adds outlets in the cells of points that are given in the file's map coordinates.
     ///
     /// # Errors
     /// A file that cannot be read, a point outside.
-    pub fn let_out_at(&mut self, points: &[[f64; 2]]) -> Result<()> {
+    pub fn let_out_at(&mut self, points: &[MapPoint]) -> Result<()> {
         let grid = self.file()?.grid().clone();
-        for [x, y] in points {
-            let cell = cell_at(&grid, [*x, *y]);
+        for point in points {
+            let (MapPoint { x, y }, cell) = (point, cell_at(&grid, *point));
             let allowed = "a point inside the file, in its coordinates";
             self.outlets.push(cell.ok_or_else(|| Error::value("outlet", format!("{x},{y}"), allowed))?);
         }

@@ -70,7 +70,7 @@ impl GivenLayer {
     pub fn read(&self, window: CellRect, reading: Option<&HeightReading>) -> Result<Cells> {
         let file = match &self.from {
             Source::Samples(raster) => {
-                return layer_piece(&self.path, &piece_of(&**raster, window)?, window.start.into(), &self.spec);
+                return layer_piece(&self.path, &piece_of(&**raster, window)?, window.start, &self.spec);
             }
             Source::Heights(file) => file,
         };

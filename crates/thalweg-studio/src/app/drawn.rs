@@ -85,9 +85,8 @@ impl Studio {
         if self.map { &mut self.map_camera } else { &mut self.orbit_camera }
     }
 
-    /// Lifts a place in metres from the map's north-western corner to the shown ground.
-    pub(super) fn lifted(&self, point: impl Into<Point>) -> Option<[f32; 3]> {
-        let point = point.into();
+    /// Lifts a place in world metres to the shown ground.
+    pub(super) fn lifted(&self, point: Point) -> Option<[f32; 3]> {
         let painted = self.painted.as_ref()?;
         let (Extent { width, height }, Point { x: west, y: north }) =
             (painted.terrain.grid.extent(), painted.terrain.grid.corner());
@@ -114,7 +113,7 @@ impl Studio {
                 .iter()
                 .zip(columns)
                 .step_by(stride)
-                .map(|(i, j)| [*j, *i].map(|x| (x as f64 + 0.5) * terrain.grid.cell));
+                .map(|(i, j)| [*j, *i].map(|x| (x as f64 + 0.5) * terrain.grid.cell).into());
             dots.extend(places.filter_map(|place| self.lifted(place)).map(|at| Dot { at, colour, pixels }));
         };
         add(thalweg_noise::given::springs::SPRINGS, [0.2, 0.6, 1.0, 1.0], 7.0);
@@ -145,7 +144,8 @@ impl Studio {
         if let Some(cursor) = self.cursor.filter(|_| radius > 0.0) {
             let ring = (0..=48).filter_map(|n| {
                 let angle = f64::from(n) * std::f64::consts::TAU / 48.0;
-                self.lifted([cursor.place[0] + radius * angle.cos(), cursor.place[1] + radius * angle.sin()])
+                let Point { x, y } = cursor.place;
+                self.lifted(Point::new(x + radius * angle.cos(), y + radius * angle.sin()))
             });
             let ring: Vec<_> = ring.collect();
             lines.extend(ring.windows(2).map(|pair| line(pair, RING, 1.5)));

@@ -37,7 +37,7 @@ impl Studio {
             (painted.terrain.grid.extent(), painted.terrain.grid.corner());
         let east = (f64::from(at[0]) + 0.5 * width).clamp(0.0, width);
         let south = (0.5 * height - f64::from(at[1])).clamp(0.0, height);
-        let place = [west + east, north + south];
+        let place = Point::new(west + east, north + south);
         Some(Cursor { at, place, cell })
     }
 
@@ -165,7 +165,7 @@ impl Studio {
     pub(super) fn dab(&mut self, now: f64) {
         let Some(cursor) = self.cursor else { return };
         let spacing = 0.25 * self.tools.radius();
-        let far = |last: &[f64; 2]| (last[0] - cursor.place[0]).hypot(last[1] - cursor.place[1]) >= spacing;
+        let far = |last: &Point| (last.x - cursor.place.x).hypot(last.y - cursor.place.y) >= spacing;
         if self.drag.points.last().is_none_or(far) || now - self.drag.sent > 4.0 * DABS {
             self.drag.points.push(cursor.place);
         }

@@ -50,7 +50,7 @@ impl Studio {
         let points = &self.snapshot.trace.points;
         let first = points.first()?;
         let near = |p: &&thalweg_models::models::droplets::TracePoint| {
-            self.cursor.map_or(0.0, |c| (p.place.x - c.place[0]).hypot(p.place.y - c.place[1]))
+            self.cursor.map_or(0.0, |c| (p.place.x - c.place.x).hypot(p.place.y - c.place.y))
         };
         let nearest = points.iter().min_by(|a, b| near(a).total_cmp(&near(b)))?;
         let point = if self.cursor.is_some() { nearest } else { points.last()? };
@@ -72,16 +72,15 @@ impl Studio {
 
 /// What is known of the ground under the cursor.
 fn under(terrain: &Terrain, cursor: Cursor, read: &[(String, String, Field<f32>)]) -> String {
-    let [i, j] = cursor.cell;
     let mut text = format!(
         "{:.1} m · slope {:.1}°\nx {:.0} m  y {:.0} m",
-        terrain.ground[(i, j)].metres(),
+        terrain.ground[cursor.cell].metres(),
         probe::slope(terrain, cursor.cell),
-        cursor.place[0],
-        cursor.place[1]
+        cursor.place.x,
+        cursor.place.y
     );
-    for (title, unit, values) in read.iter().filter(|(_, _, values)| values[(i, j)].is_finite()) {
-        text += &format!("\n{title} {} {unit}", short(values[(i, j)]));
+    for (title, unit, values) in read.iter().filter(|(_, _, values)| values[cursor.cell].is_finite()) {
+        text += &format!("\n{title} {} {unit}", short(values[cursor.cell]));
     }
     for Reading { name, unit, value } in probe::probe(terrain, cursor.cell) {
         text += &format!("\n{name} {} {unit}", short(value));

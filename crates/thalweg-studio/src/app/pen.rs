@@ -1,7 +1,7 @@
 //! The pen on the land: what it draws goes into the recipe, by which the run begins anew.
 
 use eframe::egui::Key;
-use thalweg_core::Extent;
+use thalweg_core::{Extent, Point};
 use thalweg_sim::sketch::SketchKind;
 
 use crate::app::state::Studio;
@@ -35,7 +35,7 @@ impl Studio {
     }
 
     /// A click of the pen.
-    pub(super) fn pen_click(&mut self, place: [f64; 2]) {
+    pub(super) fn pen_click(&mut self, place: Point) {
         if self.tools.pen.nib == Some(Nib::Erase) {
             let Some(number) = self.tools.pen.nearest(place, &self.lines.1) else {
                 return self.say("No line is near.".into());
@@ -87,16 +87,17 @@ impl Studio {
         });
         let done = self.lines.1.features().iter().map(|feature| (feature.kind, feature.points.clone()));
         let all: Vec<_> = done.chain(begun).collect();
-        let long = |[a, b]: [[f64; 2]; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
-        let pairs = |points: &[[f64; 2]]| points.windows(2).map(|p| [p[0], p[1]]).collect::<Vec<_>>();
+        let long = |[a, b]: [Point; 2]| (a.x - b.x).hypot(a.y - b.y);
+        let pairs = |points: &[Point]| points.windows(2).map(|p| [p[0], p[1]]).collect::<Vec<_>>();
         let total: f64 = all.iter().flat_map(|(_, points)| pairs(points)).map(long).sum();
         let step = (extent / PARTS).max(total / MOST);
-        let over = |place: [f64; 2]| self.lifted(place).map(|[x, y, z]| [x, y, z + OVER * extent as f32]);
+        let over = |place: Point| self.lifted(place).map(|[x, y, z]| [x, y, z + OVER * extent as f32]);
         for (kind, points) in &all {
             let colour = colour(*kind);
             for [a, b] in pairs(points) {
                 let parts = (long([a, b]) / step).ceil().clamp(1.0, MOST) as usize;
-                let at = |k: usize| [0, 1].map(|axis| a[axis] + (b[axis] - a[axis]) * k as f64 / parts as f64);
+                let between = |a: f64, b: f64, k: usize| a + (b - a) * k as f64 / parts as f64;
+                let at = |k: usize| Point::new(between(a.x, b.x, k), between(a.y, b.y, k));
                 let places: Vec<_> = (0..=parts).map(|k| over(at(k))).collect();
                 let seen = places.windows(2).filter_map(|pair| pair[0].zip(pair[1]));
                 lines.extend(seen.map(|(from, to)| Line { from, to, colour, pixels: 3.0 }));

@@ -1,12 +1,13 @@
 //! Where the mouse is on the ground, and what it has begun.
 
 use glam::Vec3;
+use thalweg_core::{Cell, Point};
 
 /// What the mouse has begun.
 #[derive(Default)]
 pub struct Drag {
-    /// Points of a brush that were not sent yet, in metres from the north-western corner.
-    pub points: Vec<[f64; 2]>,
+    /// Points of a brush that were not sent yet, in world metres.
+    pub points: Vec<Point>,
     /// When the last were sent.
     pub sent: f64,
     /// The pen is being drawn along.
@@ -22,8 +23,8 @@ pub struct Drag {
 pub struct Cursor {
     /// Metres east and north of the middle, and exaggerated height.
     pub at: Vec3,
-    /// Metres from the north-western corner.
-    pub place: [f64; 2],
-    /// Row and column.
-    pub cell: [usize; 2],
+    /// The same place in world metres.
+    pub place: Point,
+    /// The terrain's cell there.
+    pub cell: Cell,
 }

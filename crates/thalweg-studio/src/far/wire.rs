@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thalweg_core::Field;
+use thalweg_core::{Field, Point};
 use thalweg_io::MemoryFiles;
 use thalweg_render::products::overlay::Overlay;
 use thalweg_sim::recipe::Recipe;
@@ -44,7 +44,7 @@ pub(super) enum Told {
     Restart,
     Back(Position),
     Stroke(Struck),
-    Drop([f64; 2]),
+    Drop(Point),
     Export(String, PathBuf),
     Quit,
 }
@@ -54,7 +54,7 @@ pub(super) enum Told {
 pub(super) struct Struck {
     at: [u32; 2],
     tool: String,
-    points: Vec<[f64; 2]>,
+    points: Vec<Point>,
     numbers: [f64; 4],
     count: u32,
 }
@@ -82,7 +82,7 @@ pub(super) struct PaintedLand {
     eroding: bool,
     now: Surface,
     before: Option<Surface>,
-    paths: Vec<Vec<[f64; 2]>>,
+    paths: Vec<Vec<Point>>,
     read: Vec<(String, String, Raw<f32>)>,
     legend: Option<(Overlay, [f32; 2])>,
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use thalweg_core::Point;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::recipe::strokes::Stroke;
 use thalweg_sim::session::Position;
@@ -32,8 +33,8 @@ pub enum Order {
     Back(Position),
     /// Change the ground by hand.
     Stroke(Stroke),
-    /// Follow one droplet from this place (metres from the north-western corner), then let it fall.
-    Drop([f64; 2]),
+    /// Follow one droplet from this place in world metres, then let it fall.
+    Drop(Point),
     /// Write these into a folder, heights into a file.
     Export(Goods, PathBuf),
     /// End the thread.

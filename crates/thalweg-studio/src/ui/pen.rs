@@ -1,7 +1,7 @@
 //! The pen: lines and heights that the ground is to keep, drawn by clicks or by a drag, and taken away again.
 
 use eframe::egui::{DragValue, Label, RichText, Ui};
-use thalweg_core::Extent;
+use thalweg_core::{Extent, Point};
 use thalweg_sim::sketch::{Sketch, SketchFeature, SketchKind};
 
 /// Two clicks so near each other, as a share of the land's longer side, are of one place: the second ends the line.
@@ -51,8 +51,8 @@ impl Nib {
 pub struct Pen {
     /// What it does; none when it is not in hand.
     pub nib: Option<Nib>,
-    /// Points of the line begun, in metres from the north-western corner.
-    pub line: Vec<[f64; 2]>,
+    /// Points of the line begun, in world metres.
+    pub line: Vec<Point>,
     /// Metres of a height.
     height: f64,
     /// The land's longer side in metres.
@@ -109,7 +109,7 @@ impl Pen {
     }
 
     /// A click; whether what it draws is done.
-    pub fn click(&mut self, place: [f64; 2]) -> bool {
+    pub fn click(&mut self, place: Point) -> bool {
         let place = self.rounded(place);
         let ends = self.is_near(self.line.last(), place, SAME) || self.closes(place);
         if !ends {
@@ -119,7 +119,7 @@ impl Pen {
     }
 
     /// A place of a drag.
-    pub fn drag(&mut self, place: [f64; 2]) {
+    pub fn drag(&mut self, place: Point) {
         let place = self.rounded(place);
         if self.kind() != Some(SketchKind::Height) && !self.is_near(self.line.last(), place, APART) {
             self.line.push(place);
@@ -157,14 +157,14 @@ impl Pen {
     }
 
     /// The number of the nearest of what is drawn, if it is near.
-    pub fn nearest(&self, place: [f64; 2], sketch: &Sketch) -> Option<usize> {
+    pub fn nearest(&self, place: Point, sketch: &Sketch) -> Option<usize> {
         let far = |feature: &SketchFeature| apart(feature.nearest(place), place);
         let all = sketch.features().iter().map(far).enumerate();
         all.filter(|(_, far)| *far < REACH * self.extent).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(number, _)| number)
     }
 
     /// Whether a coast comes back to its first point there.
-    fn closes(&mut self, place: [f64; 2]) -> bool {
+    fn closes(&mut self, place: Point) -> bool {
         let is_back = self.kind() == Some(SketchKind::Coast)
             && self.line.len() > 2
             && self.is_near(self.line.first(), place, JOINS);
@@ -174,29 +174,30 @@ impl Pen {
         is_back
     }
 
-    fn is_near(&self, other: Option<&[f64; 2]>, place: [f64; 2], share: f64) -> bool {
+    fn is_near(&self, other: Option<&Point>, place: Point, share: f64) -> bool {
         other.is_some_and(|other| apart(*other, place) < share * self.extent)
     }
 
     /// On the map's edge, if it is near.
-    fn edge(&self, place: [f64; 2], world: Extent) -> [f64; 2] {
-        let world = <[f64; 2]>::from(world);
+    fn edge(&self, place: Point, world: Extent) -> Point {
         let near = 0.5 * JOINS * self.extent;
-        [0, 1].map(|axis| match place[axis] {
+        let along = |metres: f64, side: f64| match metres {
             x if x < near => 0.0,
-            x if x > world[axis] - near => world[axis],
+            x if x > side - near => side,
             x => x,
-        })
+        };
+        Point::new(along(place.x, world.width), along(place.y, world.height))
     }
 
     /// To the centimetre: as it stands in a file.
-    fn rounded(&self, place: [f64; 2]) -> [f64; 2] {
-        place.map(|x| if self.extent > 10.0 { (x * 100.0).round() / 100.0 } else { x })
+    fn rounded(&self, place: Point) -> Point {
+        let rounded = |x: f64| if self.extent > 10.0 { (x * 100.0).round() / 100.0 } else { x };
+        Point::new(rounded(place.x), rounded(place.y))
     }
 }
 
-fn apart(a: [f64; 2], b: [f64; 2]) -> f64 {
-    (a[0] - b[0]).hypot(a[1] - b[1])
+fn apart(a: Point, b: Point) -> f64 {
+    (a.x - b.x).hypot(a.y - b.y)
 }
 
 #[cfg(test)]
@@ -212,7 +213,7 @@ mod tests {
 
     fn drawn(kind: SketchKind, clicks: &[[f64; 2]], others: &Sketch) -> Option<SketchFeature> {
         let mut pen = Pen { nib: Some(Nib::Draw(kind)), ..Pen::new(1000.0) };
-        let done = clicks.iter().position(|place| pen.click(*place));
+        let done = clicks.iter().position(|place| pen.click((*place).into()));
         assert_eq!(done, Some(clicks.len() - 1), "{kind:?}");
         pen.finish(WORLD, others)
     }
@@ -221,28 +222,32 @@ mod tests {
     fn clicks_draw_lines_that_end_where_they_are_meant_to() {
         let nothing = Sketch::default();
         let height = drawn(SketchKind::Height, &[[100.0, 200.0]], &nothing).unwrap();
-        assert_eq!((height.heights.as_slice(), height.points.as_slice()), (&[100.0][..], &[[100.0, 200.0]][..]));
+        assert_eq!(
+            (height.heights.as_slice(), height.points.as_slice()),
+            (&[100.0][..], &[Point::new(100.0, 200.0)][..])
+        );
         // From within the land to its edge.
         let river = drawn(SketchKind::River, &[[500.0, 400.0], [995.123, 400.0], [995.2, 400.0]], &nothing).unwrap();
-        assert_eq!(river.points, [[500.0, 400.0], [1000.0, 400.0]]);
+        assert_eq!(river.points, [[500.0, 400.0], [1000.0, 400.0]].map(Point::from));
         // Into another river.
         let others = sketch(vec![river]);
         let second = drawn(SketchKind::River, &[[700.0, 200.0], [700.0, 390.0], [700.0, 390.0]], &others).unwrap();
-        assert_eq!(second.points, [[700.0, 200.0], [700.0, 400.0]]);
+        assert_eq!(second.points, [[700.0, 200.0], [700.0, 400.0]].map(Point::from));
         // All round an island.
         let ring = [[300.0, 300.0], [600.0, 300.0], [600.0, 600.0], [305.0, 303.0]];
         let island = drawn(SketchKind::Coast, &ring, &nothing).unwrap();
-        assert_eq!((island.points.len(), island.points[3]), (4, [300.0, 300.0]));
+        assert_eq!((island.points.len(), island.points[3]), (4, Point::new(300.0, 300.0)));
     }
 
     #[test]
     fn a_drag_is_a_line_and_the_nearest_is_taken() {
         let mut pen = Pen { nib: Some(Nib::Draw(SketchKind::Ridge)), ..Pen::new(1000.0) };
-        (0..100).for_each(|k| pen.drag([100.0 + 5.0 * f64::from(k), 400.0]));
+        (0..100).for_each(|k| pen.drag(Point::new(100.0 + 5.0 * f64::from(k), 400.0)));
         let ridge = pen.finish(WORLD, &Sketch::default()).unwrap();
         assert!((20..60).contains(&ridge.points.len()) && pen.line.is_empty(), "{}", ridge.points.len());
-        let sketch = sketch(vec![SketchFeature::new(SketchKind::Ridge, vec![[0.0, 0.0], [9.0, 9.0]]), ridge]);
-        assert_eq!(pen.nearest([300.0, 420.0], &sketch), Some(1));
-        assert_eq!(pen.nearest([300.0, 700.0], &sketch), None);
+        let other = [[0.0, 0.0], [9.0, 9.0]].map(Point::from).to_vec();
+        let sketch = sketch(vec![SketchFeature::new(SketchKind::Ridge, other), ridge]);
+        assert_eq!(pen.nearest(Point::new(300.0, 420.0), &sketch), Some(1));
+        assert_eq!(pen.nearest(Point::new(300.0, 700.0), &sketch), None);
     }
 }

@@ -1,6 +1,7 @@
 //! [`Tools`]: what the left button does on the ground. They and their settings are those that strokes declare.
 
 use eframe::egui::{RichText, Ui};
+use thalweg_core::Point;
 use thalweg_core::declare::params::Value;
 use thalweg_sim::recipe::strokes::{Stroke, Tool};
 
@@ -106,8 +107,8 @@ impl Tools {
         }
     }
 
-    /// The stroke of the tool in hand at these points (metres from the north-western corner).
-    pub fn stroke(&self, points: Vec<[f64; 2]>) -> Option<Stroke> {
+    /// The stroke of the tool in hand at these points.
+    pub fn stroke(&self, points: Vec<Point>) -> Option<Stroke> {
         Some(Stroke { points, ..self.now()?.clone() })
     }
 
@@ -123,11 +124,11 @@ mod tests {
     #[test]
     fn every_tool_makes_a_stroke_that_a_recipe_takes() {
         let mut tools = Tools::new(5000.0);
-        assert_eq!(tools.stroke(vec![[1.0, 1.0]]), None);
+        assert_eq!(tools.stroke(vec![[1.0, 1.0].into()]), None);
         for tool in Tool::all() {
             tools.tool = Some(tool);
             tools.widen(1.5);
-            let stroke = tools.stroke(vec![[10.0, 20.0], [30.0, 40.0]]).unwrap();
+            let stroke = tools.stroke(vec![[10.0, 20.0].into(), [30.0, 40.0].into()]).unwrap();
             assert_eq!(stroke.tool, tool);
             let springs = tool == Tool::Spring;
             stroke.check("stroke", &thalweg_core::terrain::grid::Grid::new([64, 64], 100.0).unwrap(), springs).unwrap();

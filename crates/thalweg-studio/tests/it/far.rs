@@ -152,9 +152,9 @@ fn it_comes_to_the_bits_of_a_run_and_shows_them_whole() {
 fn orders_arrive_and_files_come_back() {
     let mut pair = Pair::new(WORLD);
     pair.until("it is done", |shown| shown.done);
-    let stroke = Stroke { radius: 300.0, strength: 12.5, ..Stroke::new(Tool::Raise, vec![[1000.0, 1200.0]]) };
+    let stroke = Stroke { radius: 300.0, strength: 12.5, ..Stroke::new(Tool::Raise, vec![[1000.0, 1200.0].into()]) };
     pair.link.tell(Order::Stroke(stroke));
-    pair.link.tell(Order::Drop([1500.0, 1500.0]));
+    pair.link.tell(Order::Drop([1500.0, 1500.0].into()));
     let shown = pair.until("hands were heard", |shown| shown.heard == 2);
     assert!(shown.trace.points.len() > 1 && shown.recipe.contains("raise"), "{}", shown.recipe);
     let edited = Recipe::parse(&WORLD.replace("seed = 5", "seed = 6")).unwrap();

@@ -121,7 +121,7 @@ fn a_stroke_that_an_edit_did_not_know_of_is_kept() {
     let worker = worker(false);
     worker.tell(Order::Step(10));
     until(&worker, "10 steps are taken", |snapshot| snapshot.all[0] == 10 && !snapshot.playing);
-    worker.tell(Order::Stroke(Stroke { radius: 400.0, ..Stroke::new(Tool::Raise, vec![[1600.0, 1600.0]]) }));
+    worker.tell(Order::Stroke(Stroke { radius: 400.0, ..Stroke::new(Tool::Raise, vec![[1600.0, 1600.0].into()]) }));
     worker.tell(Order::Edit(edited(|recipe| set(recipe, 2, "erosion", 0.05)), 1, 0));
     let both = until(&worker, "both are in", |snapshot| snapshot.revision == 1);
     assert!(both.recipe.contains("tool = \"raise\"") && both.recipe.contains("erosion = 0.05"), "{}", both.recipe);
@@ -153,7 +153,7 @@ fn strokes_are_kept_in_the_recipe_and_undone() {
     let worker = worker(false);
     worker.tell(Order::Step(10));
     let flat = until(&worker, "10 steps are taken", |snapshot| snapshot.all[0] == 10 && !snapshot.playing);
-    let stroke = Stroke { radius: 400.0, strength: 80.0, ..Stroke::new(Tool::Raise, vec![[1600.0, 1600.0]]) };
+    let stroke = Stroke { radius: 400.0, strength: 80.0, ..Stroke::new(Tool::Raise, vec![[1600.0, 1600.0].into()]) };
     std::thread::sleep(Duration::from_millis(500));
     worker.tell(Order::Stroke(stroke));
     let hill = until(&worker, "the hill stands", |snapshot| snapshot.version > flat.version);
@@ -197,7 +197,7 @@ fn what_cannot_be_is_said_and_the_last_good_recipe_goes_on() {
     worker.tell(Order::Play(true));
     let done = until(&worker, "it is done", |snapshot| snapshot.done);
     assert!(done.terrain.ground == built(WORLD).ground);
-    worker.tell(Order::Drop([1e9, 0.0]));
+    worker.tell(Order::Drop([1e9, 0.0].into()));
     until(&worker, "a droplet outside is refused", |snapshot| {
         snapshot.problem.as_ref().is_some_and(|p| p.contains("1000000000"))
     });
@@ -207,7 +207,7 @@ fn what_cannot_be_is_said_and_the_last_good_recipe_goes_on() {
 fn a_click_follows_one_droplet() {
     let worker = worker(true);
     let done = until(&worker, "it is done", |snapshot| snapshot.done);
-    worker.tell(Order::Drop([1600.0, 1600.0]));
+    worker.tell(Order::Drop([1600.0, 1600.0].into()));
     let followed = until(&worker, "it is followed", |snapshot| snapshot.trace.number == 1 && snapshot.done);
     assert_eq!(followed.trace.points[0].place, [1600.0, 1600.0].into());
     assert_eq!(followed.particles, done.particles + 1);
@@ -218,7 +218,7 @@ fn a_click_follows_one_droplet() {
 fn a_spring_after_the_end_runs_in_a_stage_of_its_own() {
     let worker = worker(true);
     let dry = until(&worker, "it is done", |snapshot| snapshot.done);
-    worker.tell(Order::Stroke(Stroke { rate: 2.0, ..Stroke::new(Tool::Spring, vec![[1600.0, 1600.0]]) }));
+    worker.tell(Order::Stroke(Stroke { rate: 2.0, ..Stroke::new(Tool::Spring, vec![[1600.0, 1600.0].into()]) }));
     // A fast machine has done all its steps before one of them is seen: what is asked stays true once it is.
     let wet = until(&worker, "water flows", |snapshot| snapshot.all[0] > dry.all[0]);
     assert_eq!(wet.turn, if wet.done { 4 } else { 3 });
@@ -274,7 +274,7 @@ fn parameters_turned_wildly_on_a_running_simulation_never_end_it() {
             recipe.stages[stage].muted = !recipe.stages[stage].muted;
         }
         if draw() < 0.1 {
-            worker.tell(Order::Stroke(Stroke::new(Tool::Smooth, vec![[3200.0 * draw(), 3200.0 * draw()]])));
+            worker.tell(Order::Stroke(Stroke::new(Tool::Smooth, vec![[3200.0 * draw(), 3200.0 * draw()].into()])));
         }
         if draw() < 0.05 {
             worker.tell(Order::Restart);

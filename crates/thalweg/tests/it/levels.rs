@@ -229,7 +229,7 @@ fn strokes_belong_to_their_level_and_hands_come_last() {
     while run.position() != (3, 2) {
         run.step().unwrap();
     }
-    let mut stroke = Stroke::new(Tool::Raise, vec![[600.0, 600.0]]);
+    let mut stroke = Stroke::new(Tool::Raise, vec![[600.0, 600.0].into()]);
     stroke.radius = 200.0;
     run.stroke(stroke.clone()).unwrap();
     // Where the ground is about to be made finer it is, first.

@@ -105,7 +105,7 @@ fn marked(mut run: Run, live: &[u32]) -> (Recipe, Vec<Mark>) {
         marks.push(run.mark());
         turn += 1;
         if live.contains(&turn) {
-            let mut stroke = Stroke::new(Tool::Raise, vec![[f64::from(turn) * 9.0, 50.0]]);
+            let mut stroke = Stroke::new(Tool::Raise, vec![[f64::from(turn) * 9.0, 50.0].into()]);
             stroke.radius = 70.0;
             run.stroke(stroke).unwrap();
             marks.push(run.mark());

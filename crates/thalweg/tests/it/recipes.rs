@@ -227,7 +227,7 @@ fn editors_are_told_of_what_is_read() {
         own.layers = about.needs.iter().chain(about.uses).map(|spec| (spec.name.into(), source())).collect();
         let numbers = own.model.declared().into_iter().filter(|param| param.is_number());
         own.finer = numbers.map(|param| (param.name.to_string(), 0.5)).collect();
-        own.strokes = Tool::all().map(|tool| Stroke::new(tool, vec![[0.1, -2.5]; 2])).collect();
+        own.strokes = Tool::all().map(|tool| Stroke::new(tool, vec![[0.1, -2.5].into(); 2])).collect();
         (written.start, written.cells) = (Start::synthetic([10.0, 20.0]), 16);
         let text = written.to_toml();
         let back = Recipe::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));

@@ -452,7 +452,7 @@ fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str
     let cols = network.size[1];
     for (number, river) in network.rivers.iter().enumerate() {
         for vertex in &river.vertices {
-            let [i, j] = vertex.cell(network.size);
+            let Cell { row: i, col: j } = vertex.cell(network.size);
             let k = i * cols + j;
             if terrain.is_nodata(i, j) {
                 continue;

@@ -6,7 +6,7 @@ use crate::long;
 use crate::support::{run_recipe, with_threads};
 use proptest::prelude::*;
 use thalweg_core::declare::params::Value;
-use thalweg_core::{Edge, Terrain};
+use thalweg_core::{Edge, Point, Terrain};
 use thalweg_sim::recipe::strokes::{Stroke, Tool};
 use thalweg_sim::recipe::{Recipe, Start};
 use thalweg_sim::run::Run;
@@ -37,7 +37,7 @@ fn set(recipe: &mut Recipe, stage: usize, parameter: &str, value: f64) {
 
 fn stroke(x: f64) -> Stroke {
     let tool = [Tool::Raise, Tool::Smooth, Tool::Droplets, Tool::Hardness, Tool::Lower][x as usize % 5];
-    Stroke { radius: 60.0, ..Stroke::new(tool, vec![[x, 0.6 * x]]) }
+    Stroke { radius: 60.0, ..Stroke::new(tool, vec![[x, 0.6 * x].into()]) }
 }
 
 fn built(recipe: &Recipe) -> Terrain {
@@ -499,7 +499,7 @@ fn a_spring_after_the_end_runs_in_a_stage_of_its_own_and_goes_with_it() {
     come(&mut session).unwrap();
     let (dry, text) = (session.terrain().fingerprints(), session.run().recipe().to_toml());
     let steps = session.run().steps()[1];
-    session.stroke(Stroke { rate: 2.0, ..Stroke::new(Tool::Spring, vec![[160.0, 120.0]]) }).unwrap();
+    session.stroke(Stroke { rate: 2.0, ..Stroke::new(Tool::Spring, vec![[160.0, 120.0].into()]) }).unwrap();
     assert!(session.is_going() && session.run().steps()[1] > steps);
     (0..3).for_each(|_| drop(session.step().unwrap()));
     assert!(session.undo().unwrap());
@@ -516,7 +516,8 @@ fn what_is_drawn_begins_the_run_anew_and_is_undone_saved_and_opened() {
     session.play();
     come(&mut session).unwrap();
     let (bare, text) = (session.terrain().fingerprints(), session.run().recipe().to_toml());
-    let line = |kind, points: &[[f64; 2]]| SketchFeature::new(kind, points.to_vec());
+    let line =
+        |kind, points: &[[f64; 2]]| SketchFeature::new(kind, points.iter().map(|point| Point::from(*point)).collect());
     let river = line(SketchKind::River, &[[60.0, 40.0], [160.5, 120.0], [200.0, 240.0]]);
     session.draw(river.clone()).unwrap();
     // From its start, by itself to where it stood.

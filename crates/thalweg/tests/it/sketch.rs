@@ -4,8 +4,7 @@ use std::path::Path;
 
 use crate::long;
 use crate::support::{finish_run, run_recipe, with_threads};
-use thalweg_core::Extent;
-use thalweg_core::Terrain;
+use thalweg_core::{Extent, Point, Terrain};
 use thalweg_flow::{FlowGraph, Land};
 use thalweg_sim::knobs::Knobs;
 use thalweg_sim::recipe::Recipe;
@@ -76,18 +75,19 @@ fn recipe(folder: &Path, sketch: &str, stages: &str, seed: u64) -> Recipe {
     recipe
 }
 
-fn cell(terrain: &Terrain, [x, y]: [f64; 2]) -> [usize; 2] {
+fn cell(terrain: &Terrain, Point { x, y }: Point) -> [usize; 2] {
     let at = |metres: f64, count: usize| ((metres / terrain.grid.cell) as usize).min(count - 1);
     [at(y, terrain.grid.rows()), at(x, terrain.grid.cols())]
 }
 
 /// Places along a line, half a coarse cell apart, with the line's direction.
-fn stops(feature: &SketchFeature) -> Vec<([f64; 2], [f64; 2])> {
-    let along = |pair: &[[f64; 2]]| {
-        let [[ax, ay], [bx, by]] = [pair[0], pair[1]];
+fn stops(feature: &SketchFeature) -> Vec<(Point, [f64; 2])> {
+    let along = |pair: &[Point]| {
+        let [Point { x: ax, y: ay }, Point { x: bx, y: by }] = [pair[0], pair[1]];
         let long = (bx - ax).hypot(by - ay);
         let count = (long / (COARSE / 2.0)).ceil() as usize;
-        let at = move |k: usize| [ax + (bx - ax) * k as f64 / count as f64, ay + (by - ay) * k as f64 / count as f64];
+        let between = move |a: f64, b: f64, k: usize| a + (b - a) * k as f64 / count as f64;
+        let at = move |k: usize| Point::new(between(ax, bx, k), between(ay, by, k));
         (0..=count).map(move |k| (at(k), [(bx - ax) / long, (by - ay) / long])).collect::<Vec<_>>()
     };
     feature.points.windows(2).flat_map(along).collect()
@@ -97,8 +97,9 @@ fn stops(feature: &SketchFeature) -> Vec<([f64; 2], [f64; 2])> {
 fn farthest(terrain: &Terrain, feature: &SketchFeature) -> f64 {
     let drainage = FlowGraph::new(&Land::of(terrain));
     let (size, cols) = (terrain.grid.cell, terrain.grid.cols());
-    let middle = |k: usize| [(k % cols) as f64 * size + size / 2.0, (k / cols) as f64 * size + size / 2.0];
-    let apart = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
+    let along = |n: usize| n as f64 * size + size / 2.0;
+    let middle = |k: usize| Point::new(along(k % cols), along(k / cols));
+    let apart = |a: Point, b: Point| (a.x - b.x).hypot(a.y - b.y);
     let near = (0..terrain.grid.len()).filter(|k| apart(middle(*k), feature.points[0]) <= 1.5 * COARSE);
     let mut here = near.max_by_key(|k| drainage.upstream_cells().as_slice()[*k]);
     let mut path = Vec::new();
@@ -106,7 +107,7 @@ fn farthest(terrain: &Terrain, feature: &SketchFeature) -> f64 {
         path.push(middle(k));
         here = drainage.next(k);
     }
-    let gap = |place: [f64; 2]| path.iter().map(|at| apart(*at, place)).fold(f64::INFINITY, f64::min);
+    let gap = |place: Point| path.iter().map(|at| apart(*at, place)).fold(f64::INFINITY, f64::min);
     stops(feature).into_iter().map(|(place, _)| gap(place)).fold(0.0, f64::max) / COARSE
 }
 
@@ -114,7 +115,7 @@ fn farthest(terrain: &Terrain, feature: &SketchFeature) -> f64 {
 fn stands(terrain: &Terrain, feature: &SketchFeature) -> f64 {
     let (size, [rows, cols]) = (terrain.grid.cell, terrain.grid.size);
     let stops = stops(feature);
-    let is_over = |([x, y], [along, down]): &([f64; 2], [f64; 2])| {
+    let is_over = |(Point { x, y }, [along, down]): &(Point, [f64; 2])| {
         let cells = (0..rows).flat_map(|i| (0..cols).map(move |j| [i, j]));
         let is_near = |[i, j]: &[usize; 2]| {
             let far = |k: usize, at: f64| (k as f64 + 0.5) * size - at;
@@ -124,7 +125,7 @@ fn stands(terrain: &Terrain, feature: &SketchFeature) -> f64 {
         [-3.0, 3.0].into_iter().all(|side| {
             let [x, y] = [x + side * COARSE * down, y - side * COARSE * along];
             let is_within = [x, y].iter().all(|at| (0.0..WORLD.extent.width).contains(at));
-            let [i, j] = cell(terrain, [x.max(0.0), y.max(0.0)]);
+            let [i, j] = cell(terrain, Point::new(x.max(0.0), y.max(0.0)));
             !is_within || Some(terrain.ground[(i, j)]) < top
         })
     };
@@ -317,7 +318,8 @@ fn what_contradicts_itself_is_refused_by_its_number() {
 
 #[test]
 fn features_are_checked_as_a_file_is() {
-    let ridge = |points| SketchFeature::new(SketchKind::Ridge, points);
+    let ridge =
+        |points: Vec<[f64; 2]>| SketchFeature::new(SketchKind::Ridge, points.into_iter().map(Point::from).collect());
     let sound = ridge(vec![[500.0, 500.0], [900.0, 900.0]]);
     let sketch = Sketch::new(vec![sound.clone()], &WORLD).unwrap();
     assert_eq!(sketch.features(), std::slice::from_ref(&sound));

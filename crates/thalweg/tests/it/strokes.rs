@@ -7,7 +7,7 @@ use thalweg_core::base::rng::Key;
 use thalweg_core::declare::params::Written;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, RAIN};
-use thalweg_core::{Field, Grid, Height, Terrain};
+use thalweg_core::{Field, Grid, Height, Point, Terrain};
 use thalweg_models::models::droplets::Droplets;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::recipe::strokes::{Hand, Stroke, Tool};
@@ -53,7 +53,7 @@ fn any_stroke(key: Key, [width, height]: [f64; 2]) -> Stroke {
     let far = if tool == Tool::Spring { 0.0 } else { 0.2 };
     let along = |n: u64, side: f64| side * (key.and(n).unit() * (1.0 + 2.0 * far) - far);
     let count = if tool == Tool::Droplets && key.and(1).unit() < 0.3 { 0 } else { 1 + key.and(2).bits() % 4 };
-    let points = (0..count).map(|n| [along(10 + 2 * n, width), along(11 + 2 * n, height)]).collect();
+    let points = (0..count).map(|n| Point::new(along(10 + 2 * n, width), along(11 + 2 * n, height))).collect();
     let mut stroke = Stroke::new(tool, points);
     for (name, value) in [("radius", 0.3 * width * key.and(3).unit()), ("strength", key.and(4).unit())] {
         if stroke.get(name).is_some() {
@@ -119,7 +119,10 @@ fn strokes_are_read_and_written_back() {
     let strokes = &recipe.stages[1].strokes;
     assert_eq!(*strokes, again.stages[1].strokes);
     assert_eq!((strokes[1].tool, strokes[1].count, strokes[1].points.len()), (Tool::Droplets, 50, 0));
-    assert_eq!((strokes[2].points.as_slice(), strokes[2].value), ([[100.0, 100.0], [150.0, 120.5]].as_slice(), 1.0));
+    assert_eq!(
+        (strokes[2].points.as_slice(), strokes[2].value),
+        ([[100.0, 100.0], [150.0, 120.5]].map(Point::from).as_slice(), 1.0)
+    );
     assert!(again.stages[2].muted && recipe.to_toml().matches("muted").count() == 1);
     for (new, words) in [
         ("3", "strokes[1] = 3: allowed is {"),
@@ -159,7 +162,7 @@ fn flat(cells: usize) -> Terrain {
 }
 
 fn stroke(tool: Tool, points: &[[f64; 2]], settings: &[(&str, f64)]) -> Stroke {
-    let mut stroke = Stroke::new(tool, points.to_vec());
+    let mut stroke = Stroke::new(tool, points.iter().map(|point| Point::from(*point)).collect());
     for (name, value) in settings {
         let value = if *name == "count" { Written::Whole(*value as i64) } else { Written::Number(*value) };
         stroke.set("stroke", name, &value).unwrap();
@@ -387,7 +390,7 @@ fn a_muted_stage_is_as_if_it_were_not_there() {
     // A stroke never goes into a muted stage.
     let mut live = Run::new(recipe(text)).unwrap();
     live.step().unwrap();
-    live.stroke(Stroke::new(Tool::Raise, vec![[250.0, 250.0]])).unwrap();
+    live.stroke(Stroke::new(Tool::Raise, vec![[250.0, 250.0].into()])).unwrap();
     assert_eq!(live.recipe().stages.iter().map(|stage| stage.strokes.len()).collect::<Vec<_>>(), [0, 1, 0, 1]);
 }
 
@@ -400,7 +403,7 @@ fn every_tool_is_declared() {
     for (tool, schema) in tools.iter().zip(known) {
         assert!(tool.meaning().ends_with('.') && Tool::named(tool.name()) == Some(*tool));
         assert_eq!(schema["title"], tool.name());
-        let stroke = Stroke::new(*tool, vec![[1.0, 1.0]]);
+        let stroke = Stroke::new(*tool, vec![[1.0, 1.0].into()]);
         for setting in tool.settings() {
             assert_eq!(stroke.get(setting.name), Some(setting.default), "{}", tool.name());
             assert!(schema["properties"][setting.name]["default"] != serde_json::Value::Null);
@@ -427,7 +430,8 @@ fn the_ledger_closes_whatever_model_is_at_work() {
         for turn in 0..6 {
             let mut stroke = any_stroke(key.and(turn), [1000.0, 800.0]);
             if stroke.tool == Tool::Spring {
-                stroke = Stroke { radius: 300.0, strength: 9.0, ..Stroke::new(Tool::Lower, vec![[500.0, 400.0]]) };
+                stroke =
+                    Stroke { radius: 300.0, strength: 9.0, ..Stroke::new(Tool::Lower, vec![[500.0, 400.0].into()]) };
             }
             run.stroke(stroke).unwrap();
             run.step().unwrap();

@@ -39,7 +39,7 @@ impl Curvatures {
     }
 
     pub fn look(&mut self, ground: &Ground<'_>, pass: usize) {
-        for d in ground.cells().filter_map(|[i, j]| ground.derivatives(i, j)) {
+        for d in ground.cells().filter_map(|cell| ground.derivatives(cell.row, cell.col)) {
             let laplacian = d.xx + d.yy;
             self.laplacian.look(laplacian);
             if pass == 0 {

@@ -58,8 +58,8 @@ impl Catchments {
         let raw = d8::route_d8(&Land::of(ground.terrain));
         let count = ground.count as f64;
         let (mut under, mut volume, mut deepest) = (0u64, 0i128, 0i64);
-        for [i, j] in ground.cells() {
-            let depth = i64::from(self.drainage.filled()[(i, j)].0) - i64::from(ground.terrain.ground[(i, j)].0);
+        for cell in ground.cells() {
+            let depth = i64::from(self.drainage.filled()[cell].0) - i64::from(ground.terrain.ground[cell].0);
             under += u64::from(depth > 0);
             volume += i128::from(depth);
             deepest = deepest.max(depth);
@@ -87,7 +87,7 @@ pub(super) fn take_local(count: usize, level: u64, missing: &'static str, all: &
 
 /// Land that has no slope.
 pub(super) fn level_cells(ground: &Ground<'_>) -> u64 {
-    ground.cells().filter(|[i, j]| is_level(ground, *i, *j)).count() as u64
+    ground.cells().filter(|cell| is_level(ground, cell.row, cell.col)).count() as u64
 }
 
 /// Length of a step into a direction, in cells.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Field, Size, Terrain};
+use thalweg_core::{Cell, Field, Size, Terrain};
 
 /// A terrain and what of it is land; or some rows of one, with others about them that are looked at and do not count.
 pub(super) struct Ground<'a> {
@@ -54,9 +54,9 @@ impl<'a> Ground<'a> {
     }
 
     /// The cells of land that count, row by row.
-    pub fn cells(&self) -> impl Iterator<Item = [usize; 2]> {
+    pub fn cells(&self) -> impl Iterator<Item = Cell> {
         let dry = |i: usize| self.land.row(i).iter().enumerate().filter(|(_, land)| **land);
-        self.own.clone().flat_map(move |i| dry(i).map(move |(j, _)| [i, j]))
+        self.own.clone().flat_map(move |i| dry(i).map(move |(j, _)| Cell::new(i, j)))
     }
 
     /// Derivatives at cell (i, j) of the second-order surface that fits it and its eight neighbours best (Evans 1972);

@@ -33,7 +33,7 @@ pub(super) struct Hypsometry {
 
 impl Hypsometry {
     pub fn look(&mut self, ground: &Ground<'_>, pass: usize) {
-        let heights = ground.cells().map(|[i, j]| ground.terrain.ground[(i, j)].0);
+        let heights = ground.cells().map(|cell| ground.terrain.ground[cell].0);
         if pass == 0 {
             for h in heights {
                 self.range = Some(self.range.map_or([h; 2], |[low, high]| [low.min(h), high.max(h)]));

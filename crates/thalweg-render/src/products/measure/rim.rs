@@ -3,7 +3,7 @@
 use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Found, Measures, Spec, measures, need_land};
 use crate::products::slope::gradient;
-use thalweg_core::Size;
+use thalweg_core::{Cell, Size};
 
 pub(super) const SPECS: [Spec; 2] = measures! {
     /// Half: a frame laid over real land meets as many slopes that fall outward as inward.
@@ -41,12 +41,12 @@ impl Rim {
         let width = (RIM * rows.min(cols) as f64).round() as usize;
         let inside = (INSIDE * rows.min(cols) as f64).round() as usize;
         self.count += ground.count;
-        for [i, j] in ground.cells() {
-            let height = ground.terrain.ground[(i, j)].metres();
+        for cell in ground.cells() {
+            let height = ground.terrain.ground[cell].metres();
             self.range = Some(self.range.map_or([height; 2], |[low, high]| [low.min(height), high.max(height)]));
-            let (distance, [east, north]) = near(ground.map, [i + ground.first, j]);
+            let (distance, [east, north]) = near(ground.map, Cell::new(cell.row + ground.first, cell.col));
             if distance < width {
-                let [by_east, by_north] = gradient(ground.terrain, i, j);
+                let [by_east, by_north] = gradient(ground.terrain, cell.row, cell.col);
                 let rise = east * by_east + north * by_north;
                 self.outward[0] += u64::from(rise < 0.0);
                 self.outward[1] += u64::from(rise != 0.0);
@@ -83,7 +83,7 @@ impl Rim {
 }
 
 /// A cell's distance from the map's frame, in cells, and the sides that it is nearest to as steps outward: north and east are up.
-fn near([rows, cols]: Size, [i, j]: [usize; 2]) -> (usize, [f64; 2]) {
+fn near([rows, cols]: Size, Cell { row: i, col: j }: Cell) -> (usize, [f64; 2]) {
     let sides = [(i, [0.0, 1.0]), (cols - 1 - j, [1.0, 0.0]), (rows - 1 - i, [0.0, -1.0]), (j, [-1.0, 0.0])];
     let distance = sides.iter().map(|(distance, _)| *distance).min().unwrap_or(0);
     let out =

@@ -64,14 +64,14 @@ impl Slopes {
 
     pub fn look(&mut self, ground: &Ground<'_>, pass: usize) {
         let mean = self.sum / self.quantiles.count as f64;
-        for [i, j] in ground.cells() {
-            let [east, north] = gradient(ground.terrain, i, j);
+        for cell in ground.cells() {
+            let [east, north] = gradient(ground.terrain, cell.row, cell.col);
             let rise = (east * east + north * north).sqrt();
             self.quantiles.look(rise);
             if pass == 0 {
                 self.sum += rise;
                 self.histogram[self.borders.partition_point(|border| *border <= rise)] += 1;
-                self.aspects.look(ground, i, j);
+                self.aspects.look(ground, cell.row, cell.col);
             } else if pass == 1 {
                 let off = rise - mean;
                 self.moments = [self.moments[0] + off * off, self.moments[1] + off * off * off];

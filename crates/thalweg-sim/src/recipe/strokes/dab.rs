@@ -6,7 +6,7 @@ use crate::recipe::strokes::smooth::means;
 use crate::recipe::strokes::{Stroke, Tool};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, Layer, LayerSpec};
-use thalweg_core::{Error, Field, Grid, Height, Result, Terrain};
+use thalweg_core::{Error, Field, Grid, Height, Point, Result, Terrain};
 use thalweg_models::model::MassBalance;
 
 /// Samples of the fall-off along a radius at least: then a hill's volume is right to a third of a percent.
@@ -17,7 +17,7 @@ const MOST_SAMPLES: f64 = 32.0;
 
 /// One dab: a circle, the cells that it may reach, and how finely they are sampled.
 pub struct Dab {
-    middle: [f64; 2],
+    middle: Point,
     radius: f64,
     samples: usize,
     /// Of the terrain's cells.
@@ -26,14 +26,15 @@ pub struct Dab {
 }
 
 impl Dab {
-    fn new(grid: &Grid, [x, y]: [f64; 2], radius: f64) -> Self {
-        let span = |axis: usize, at: f64| {
+    fn new(grid: &Grid, middle: Point, radius: f64) -> Self {
+        let span = |axis: usize| {
+            let at = middle.along(axis);
             let local = |metres: f64| (metres / grid.cell).floor() - grid.origin[axis] as f64;
             let bound = |cell: f64| cell.clamp(0.0, grid.size[axis] as f64) as usize;
             bound(local(at - radius))..bound(local(at + radius) + 1.0)
         };
         let samples = (SAMPLES * grid.cell / radius).ceil().clamp(1.0, MOST_SAMPLES) as usize;
-        Self { middle: [y, x], radius, samples, rows: span(0, y), cols: span(1, x) }
+        Self { middle, radius, samples, rows: span(0), cols: span(1) }
     }
 
     fn is_empty(&self) -> bool {
@@ -44,7 +45,7 @@ impl Dab {
     fn weight(&self, grid: &Grid, i: usize, j: usize) -> f64 {
         let n = self.samples;
         let offset = |k: usize| ((k as f64 + 0.5) / n as f64 - 0.5) * grid.cell;
-        let [y, x] = [grid.y(i) - self.middle[0], grid.x(j) - self.middle[1]];
+        let (y, x) = (grid.y(i) - self.middle.y, grid.x(j) - self.middle.x);
         let squared = self.radius * self.radius;
         let mut sum = 0.0;
         for a in 0..n {
@@ -140,13 +141,13 @@ fn move_ground(terrain: &mut Terrain, dab: &Dab, changes: &Field<i32>, budget: &
 
 /// Elevation at a place, in units: bilinear between the cells' centres, as far as they go and have data; else the cell's
 /// own. `None` in a cell without data. A place beyond the world has the elevation of the nearest one within.
-fn elevation(terrain: &Terrain, [x, y]: [f64; 2]) -> Option<f64> {
+fn elevation(terrain: &Terrain, place: Point) -> Option<f64> {
     let grid = &terrain.grid;
-    let along = |metres: f64, axis: usize| {
-        let at = metres / grid.cell - grid.origin[axis] as f64 - 0.5;
+    let along = |axis: usize| {
+        let at = place.along(axis) / grid.cell - grid.origin[axis] as f64 - 0.5;
         at.clamp(0.0, grid.size[axis] as f64 - 1.0)
     };
-    let at = [along(y, 0), along(x, 1)];
+    let at = [along(0), along(1)];
     let [v, u] = at.map(|at| at - at.floor());
     let [i, j] = at.map(|at| at as usize);
     let [south, east] = [(i + 1).min(grid.size[0] - 1), (j + 1).min(grid.size[1] - 1)];
@@ -199,7 +200,7 @@ mod tests {
             let grid = Grid::new([side, side], cell).unwrap();
             for shift in [0.0, 0.29, 0.5] {
                 let middle = grid.extent().height / 2.0 + shift * cell;
-                let dab = Dab::new(&grid, [middle, middle], radius);
+                let dab = Dab::new(&grid, Point::new(middle, middle), radius);
                 let weights = dab.values(&grid, |_, _, weight| weight);
                 let volume: f64 = weights.as_slice().iter().sum::<f64>() * grid.cell_area();
                 let want = std::f64::consts::PI * radius * radius / 3.0;
@@ -214,10 +215,10 @@ mod tests {
         for (point, radius) in
             [([25.0, 25.0], 0.0), ([-500.0, 25.0], 100.0), ([1e9, -1e9], 1e8), ([25.0, 25.0], 1e-300)]
         {
-            let weights = Dab::new(&grid, point, radius).values(&grid, |_, _, weight| weight);
+            let weights = Dab::new(&grid, point.into(), radius).values(&grid, |_, _, weight| weight);
             assert!(weights.as_slice().iter().all(|weight| *weight == 0.0), "{point:?} {radius}");
         }
-        let all = Dab::new(&grid, [25.0, 25.0], 1e8).values(&grid, |_, _, weight| weight);
+        let all = Dab::new(&grid, Point::new(25.0, 25.0), 1e8).values(&grid, |_, _, weight| weight);
         assert!(all.len() == 25 && all.as_slice().iter().all(|weight| *weight > 0.999));
     }
 }

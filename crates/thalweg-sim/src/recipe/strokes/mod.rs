@@ -141,8 +141,8 @@ pub struct Stroke {
     pub pass: u32,
     /// What it is made with.
     pub tool: Tool,
-    /// Where: metres eastward and southward from the world's north-western corner, one place after another.
-    pub points: Vec<[f64; 2]>,
+    /// The places in world metres, one after another.
+    pub points: Vec<Point>,
     /// From the middle to the end of the effect, 0 to 1e8 m; of droplets, how far from the place they start.
     pub radius: f64,
     /// Effect at the middle: metres, 0 to 16 000, of raise and lower; of other tools a share, 0 to 1.
@@ -165,16 +165,16 @@ pub struct Hand<'a> {
 
 impl Stroke {
     /// A stroke before the first step with the tool's defaults.
-    pub fn new(tool: Tool, points: Vec<[f64; 2]>) -> Self {
+    pub fn new(tool: Tool, points: Vec<Point>) -> Self {
         let mut stroke =
             Self { step: 0, pass: 0, tool, points, radius: 0.0, strength: 0.0, value: 0.0, count: 0, rate: 0.0 };
         tool.settings().iter().for_each(|setting| stroke.put(setting.name, setting.default));
         stroke
     }
 
-    /// One droplet at a place (metres eastward and southward from the world's north-western corner).
-    pub fn droplet(place: [f64; 2]) -> Self {
-        Self { radius: 0.0, count: 1, ..Self::new(Tool::Droplets, vec![place]) }
+    /// One droplet at a place in world metres.
+    pub fn droplet(place: impl Into<Point>) -> Self {
+        Self { radius: 0.0, count: 1, ..Self::new(Tool::Droplets, vec![place.into()]) }
     }
 
     /// A shower: `count` droplets, that fall anywhere.
@@ -250,7 +250,8 @@ impl Stroke {
             let allowed = format!("{least} to {MAX_POINTS} for `{}`", self.tool.name());
             return Err(Error::value(format!("{name}.points"), format!("{} points", self.points.len()), allowed));
         }
-        let far = self.points.iter().flatten().find(|metres| !(-FARTHEST..=FARTHEST).contains(*metres));
+        let mut metres = self.points.iter().flat_map(|point| [point.x, point.y]);
+        let far = metres.find(|metres| !(-FARTHEST..=FARTHEST).contains(metres));
         far.map_or(Ok(()), |far| {
             Err(Error::value(format!("{name}: place"), format!("{far} m"), format!("-{FARTHEST} to {FARTHEST} m")))
         })
@@ -258,7 +259,7 @@ impl Stroke {
 
     /// The springs of a stroke of that tool.
     fn springs(&self) -> impl Iterator<Item = Spring> {
-        self.points.iter().map(|[x, y]| Spring { x: *x, y: *y, rate: self.rate })
+        self.points.iter().map(|point| Spring { x: point.x, y: point.y, rate: self.rate })
     }
 
     /// Does it to a terrain; what it did is returned. The same bits for any number of threads.
@@ -282,8 +283,8 @@ impl Stroke {
                     return pour(&model, terrain, hand.key, None);
                 }
                 let mut budget = MassBalance::default();
-                for ([x, y], number) in self.points.iter().zip(0..) {
-                    let circle = Circle { middle: Point { x: *x, y: *y }, radius: self.radius };
+                for (point, number) in self.points.iter().zip(0..) {
+                    let circle = Circle { middle: *point, radius: self.radius };
                     budget += pour(&model, terrain, hand.key.and(number), Some(circle))?;
                 }
                 Ok(budget)

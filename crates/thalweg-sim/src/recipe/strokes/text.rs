@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{FARTHEST, MAX_POINTS, MAX_STROKES, RADIUS, Stroke, Tool, name, words};
 use thalweg_core::declare::keys::{self, Key, key};
 use thalweg_core::declare::params::{Param, ParamKind, Written};
-use thalweg_core::{Error, Result};
+use thalweg_core::{Error, Point, Result};
 
 /// How a stroke is written in a recipe.
 const WRITTEN: &str =
@@ -32,15 +32,15 @@ const KEYS: [Key<Stroke>; 6] = [
     Key {
         name: "x",
         is_rare: false,
-        read: |stroke, name, value| coordinate(name, value).map(|x| stroke.place()[0] = x),
-        write: |stroke| stroke.only_place().map(|[x, _]| Written::from(x).to_string()),
+        read: |stroke, name, value| coordinate(name, value).map(|x| stroke.place().x = x),
+        write: |stroke| stroke.only_place().map(|place| Written::from(place.x).to_string()),
         schema: |_| Some(metres("Metres eastward from the world's north-western corner.")),
     },
     Key {
         name: "y",
         is_rare: false,
-        read: |stroke, name, value| coordinate(name, value).map(|y| stroke.place()[1] = y),
-        write: |stroke| stroke.only_place().map(|[_, y]| Written::from(y).to_string()),
+        read: |stroke, name, value| coordinate(name, value).map(|y| stroke.place().y = y),
+        write: |stroke| stroke.only_place().map(|place| Written::from(place.y).to_string()),
         schema: |_| Some(metres("Metres southward from there.")),
     },
     Key {
@@ -49,13 +49,16 @@ const KEYS: [Key<Stroke>; 6] = [
         read: |stroke, name, value| {
             let rows = value.as_array().ok_or_else(|| Error::value(name, value, WRITTEN))?;
             let point = |row: &toml::Value| match row.as_array().map(Vec::as_slice) {
-                Some([x, y]) => Ok([coordinate(name, x)?, coordinate(name, y)?]),
+                Some([x, y]) => Ok(Point::new(coordinate(name, x)?, coordinate(name, y)?)),
                 _ => Err(Error::value(name, row, WRITTEN)),
             };
             stroke.points = rows.iter().map(point).collect::<Result<_>>()?;
             Ok(())
         },
-        write: |stroke| (stroke.points.len() > 1).then(|| format!("{:?}", stroke.points)),
+        write: |stroke| {
+            let rows = || stroke.points.iter().map(|point| <[f64; 2]>::from(*point)).collect::<Vec<_>>();
+            (stroke.points.len() > 1).then(|| format!("{:?}", rows()))
+        },
         schema: |stroke| {
             let point = json!({"type": "array", "items": metres("Metres."), "minItems": 2, "maxItems": 2});
             Some(json!({"type": "array", "items": point, "minItems": usize::from(stroke.tool.needs_place()),
@@ -76,14 +79,14 @@ fn metres(about: &str) -> serde_json::Value {
 
 impl Stroke {
     /// The one place, made where there is none.
-    fn place(&mut self) -> &mut [f64; 2] {
+    fn place(&mut self) -> &mut Point {
         if self.points.is_empty() {
-            self.points.push([0.0; 2]);
+            self.points.push(Point::default());
         }
         &mut self.points[0]
     }
 
-    fn only_place(&self) -> Option<[f64; 2]> {
+    fn only_place(&self) -> Option<Point> {
         if let [place] = self.points.as_slice() { Some(*place) } else { None }
     }
 

@@ -1,6 +1,7 @@
 //! Where a place, a cell or a ray meets a surface.
 
 use glam::{DVec3, Vec2, Vec3};
+use thalweg_core::Cell;
 use thalweg_render::pictures::sample::bilinear;
 
 use crate::view::space::{Ground, Ray};
@@ -19,14 +20,14 @@ impl Surface {
         Some(self.top(i, j))
     }
 
-    /// The terrain's cell at a place, row and column; `None` beyond the terrain.
-    pub fn cell_at(&self, [x, y]: [f32; 2]) -> Option<[usize; 2]> {
+    /// The terrain's cell at a place of the scene; `None` beyond the terrain.
+    pub fn cell_at(&self, [x, y]: [f32; 2]) -> Option<Cell> {
         let [rows, cols] = self.cells;
         let at = |metres: f32, n: usize| {
             let k = f64::from(metres) / f64::from(self.cell) + (n - 1) as f64 / 2.0;
             (k.round() >= 0.0 && k.round() < n as f64).then_some(k.round() as usize)
         };
-        Some([at(-y, rows)?, at(x, cols)?])
+        Some(Cell::new(at(-y, rows)?, at(x, cols)?))
     }
 
     /// Where a ray first meets the ground, or the water over it; `None` where it meets nothing, or a side of the block.

@@ -2,7 +2,7 @@
 
 use glam::{Vec3, vec3};
 use thalweg_core::terrain::{Cells, DISCHARGE, POOL};
-use thalweg_core::{Field, Grid, Height, Size, Terrain};
+use thalweg_core::{Cell, Field, Grid, Height, Size, Terrain};
 use thalweg_models::models::Models;
 use thalweg_render::pictures::colour::srgb;
 use thalweg_render::products::overlay::Overlay;
@@ -28,9 +28,12 @@ fn places_cells_and_heights_agree() {
     let land = terrain([31, 41], |i, j| 3.0 * i as f64 + j as f64);
     let surface = Surface::of(&land, &Wanted { exaggeration: 2.0, ..Wanted::default() }).unwrap();
     // The middle cell is at the origin, row 0 in the north.
-    assert_eq!((surface.cell_at([0.0, 0.0]), surface.height_at([0.0, 0.0])), (Some([15, 20]), Some(65.0)));
-    assert_eq!((surface.cell_at([-200.0, 150.0]), surface.height_at([-200.0, 150.0])), (Some([0, 0]), Some(0.0)));
-    assert_eq!(surface.cell_at([196.0, -154.0]), Some([30, 40]));
+    assert_eq!((surface.cell_at([0.0, 0.0]), surface.height_at([0.0, 0.0])), (Some(Cell::new(15, 20)), Some(65.0)));
+    assert_eq!(
+        (surface.cell_at([-200.0, 150.0]), surface.height_at([-200.0, 150.0])),
+        (Some(Cell::new(0, 0)), Some(0.0))
+    );
+    assert_eq!(surface.cell_at([196.0, -154.0]), Some(Cell::new(30, 40)));
     assert_eq!((surface.cell_at([206.0, 0.0]), surface.height_at([206.0, 0.0])), (None, None));
     let bounds = surface.bounds();
     assert_eq!((bounds.low[0], bounds.low[1]), (-200.0, -150.0));
