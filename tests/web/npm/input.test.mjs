@@ -87,6 +87,7 @@ test("a run is ended by false, and by what its page throws", () => {
   class Mine extends Error {}
   assert.throws(() => build("hills", { cells: 64, progress: () => { throw new Mine("mine"); } }), Mine);
   assert.throws(() => drain(flat(), { progress: () => { throw new Mine("mine"); } }), Mine);
+  refused(() => drain(flat(), { progress: () => false }), /stopped/);
 });
 
 test("more than a GiB is refused before it is taken", () => {
